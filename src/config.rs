@@ -1,0 +1,135 @@
+//! Settings as plain structs with their defaults. What the editor sends is checked key by key: a wrong value is told and
+//! its default used, never the whole dropped.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// All settings. Durations are in milliseconds, sizes in bytes.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Settings {
+    /// How edits of open documents are confirmed.
+    pub commit: CommitSettings,
+    /// What `write` does with a file it never saw, or that changed since.
+    pub freshness: Freshness,
+    /// Diagnostics after edits.
+    pub diagnostics: DiagnosticsSettings,
+    /// How much a model is shown.
+    pub output: OutputSettings,
+}
+
+/// How edits of open documents are confirmed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CommitSettings {
+    /// How long the editor may take to show an edit it was sent (ms).
+    pub echo_ms: u64,
+    /// How often an edit is computed anew because the text moved on.
+    pub rebases: u32,
+}
+
+impl Default for CommitSettings {
+    fn default() -> Self {
+        CommitSettings { echo_ms: 2000, rebases: 3 }
+    }
+}
+
+/// What `write` does with an existing file that this session never saw, or that changed since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Freshness {
+    /// Refuses, and says how to go on.
+    #[default]
+    Refuse,
+    /// Writes, and says so.
+    Warn,
+    /// Writes.
+    Off,
+}
+
+/// Diagnostics after edits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct DiagnosticsSettings {
+    /// Whether we start language servers of our own.
+    pub own_servers: OwnServers,
+    /// Wait for a server that has answered for this document before (ms).
+    pub known_ms: u64,
+    /// Wait for a warm server on a new document (ms).
+    pub new_ms: u64,
+    /// Wait for a server that is still starting (ms).
+    pub cold_ms: u64,
+    /// Quiet time after an unversioned push, until it is learned (ms).
+    pub quiet_ms: u64,
+    /// At most so many diagnostics a file are told.
+    pub max_per_file: usize,
+    /// Servers by name: overrides of the table, and servers of the user's own.
+    pub servers: BTreeMap<String, ServerSettings>,
+}
+
+impl Default for DiagnosticsSettings {
+    fn default() -> Self {
+        DiagnosticsSettings {
+            own_servers: OwnServers::Auto,
+            known_ms: 700,
+            new_ms: 3000,
+            cold_ms: 8000,
+            quiet_ms: 250,
+            max_per_file: 20,
+            servers: BTreeMap::new(),
+        }
+    }
+}
+
+/// Whether we start language servers of our own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OwnServers {
+    /// In trusted roots (or, in others, those that run nothing of the project), where the editor has none for a language.
+    #[default]
+    Auto,
+    /// Also beside the editor's.
+    On,
+    /// Never.
+    Off,
+}
+
+/// One language server.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ServerSettings {
+    /// Program and arguments; empty: as in the table.
+    pub command: Vec<String>,
+    /// Language ids it serves; empty: as in the table.
+    pub languages: Vec<String>,
+    /// `false`: never start it.
+    pub enabled: Option<bool>,
+    /// Environment variables it gets on top.
+    pub env: BTreeMap<String, String>,
+    /// Its `initializationOptions`.
+    pub initialization_options: Option<serde_json::Value>,
+    /// What it gets when it asks for its configuration.
+    pub settings: Option<serde_json::Value>,
+    /// How long to wait for it after an edit (ms), whatever its state.
+    pub deadline_ms: Option<u64>,
+}
+
+/// How much a model is shown of a call's output. Bytes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct OutputSettings {
+    /// At most so much of one output.
+    pub max_bytes: usize,
+    /// Of that, from its beginning.
+    pub head_bytes: usize,
+    /// Of that, from its end.
+    pub tail_bytes: usize,
+}
+
+impl Default for OutputSettings {
+    fn default() -> Self {
+        OutputSettings { max_bytes: 30_000, head_bytes: 22_000, tail_bytes: 8_000 }
+    }
+}

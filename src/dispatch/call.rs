@@ -1,0 +1,279 @@
+//! A call and its result, exactly as they go over the wire.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::languages::{DiagnosticsReport, Wait};
+use crate::tool::{Capability, Content, ErrorKind};
+use crate::workspace::Hunk;
+
+/// `ropewalk/callTool`
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CallParams {
+    /// The session; absent: the default one.
+    pub session_id: Option<String>,
+    /// The turn of the model the call belongs to.
+    pub turn_id: Option<String>,
+    /// The caller's name for the call; absent: one is given.
+    pub call_id: Option<String>,
+    /// The tool.
+    pub name: String,
+    /// The arguments: an object, or the raw text the model wrote.
+    pub arguments: Option<Value>,
+    /// The model's output limit cut the call off.
+    pub truncated: bool,
+    /// The `previewId` of a preview a person consented to.
+    pub approved_by: Option<String>,
+    /// Where progress is reported (LSP `workDoneToken`).
+    pub work_done_token: Option<Value>,
+    /// At most so many bytes of text in the answer, below the settings' limit.
+    pub max_bytes: Option<usize>,
+    /// How long to wait for diagnostics.
+    pub diagnostics: Wait,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// It did what it should.
+    Ok,
+    /// It failed; `error` says how.
+    Error,
+    /// A person or a rule said no.
+    Denied,
+    /// It was cancelled.
+    Cancelled,
+    /// Something newer took its place.
+    Superseded,
+}
+
+/// How much of a change was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum AppliedPart {
+    /// Nothing.
+    None,
+    /// Part of it.
+    Some,
+    /// All of it.
+    All,
+}
+
+/// What happened to one file or document.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EditResult {
+    /// Which one.
+    pub uri: String,
+    /// The editor's version the edit was computed against; null on the disk.
+    pub version_before: Option<i32>,
+    /// The editor's version that completed it; null on the disk.
+    pub version_after: Option<i32>,
+    /// Whether the edit is in a buffer and not on the disk.
+    pub unsaved: bool,
+    /// The places.
+    pub hunks: Vec<Hunk>,
+    /// The change.
+    pub unified_diff: String,
+}
+
+/// What went wrong.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CallError {
+    /// What kind.
+    pub kind: ErrorKind,
+    /// The details as data: candidates, lines, faults.
+    #[serde(default)]
+    pub data: Value,
+}
+
+/// Where the whole of a cut output is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OutputInfo {
+    /// Its name for the `output` method.
+    pub id: String,
+    /// Its length in bytes.
+    pub total_bytes: usize,
+    /// Whether `content` has less.
+    pub truncated: bool,
+}
+
+/// How long the stages took, in ms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Timing {
+    /// Waiting for its turn.
+    pub queued_ms: u64,
+    /// Waiting for a person.
+    pub approval_ms: u64,
+    /// Running.
+    pub run_ms: u64,
+    /// Being applied by the editor or written.
+    pub apply_ms: u64,
+    /// Waiting for diagnostics.
+    pub diagnostics_ms: u64,
+}
+
+/// The one result of a call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CallResult {
+    /// The call.
+    pub call_id: String,
+    /// The tool that ran, by its real name.
+    pub name: String,
+    /// How it ended.
+    pub status: Status,
+    /// Whether the model should take it for an error.
+    pub is_error: bool,
+    /// The complete answer for the model.
+    pub content: Vec<Content>,
+    /// The same as data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured_content: Option<Value>,
+    /// What went wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<CallError>,
+    /// How much of a change was made; absent for calls that change nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub applied: Option<AppliedPart>,
+    /// What was changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edits: Option<Vec<EditResult>>,
+    /// What is known of problems afterwards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diagnostics: Option<DiagnosticsReport>,
+    /// Where the whole output is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<OutputInfo>,
+    /// How long the stages took.
+    pub timing: Timing,
+}
+
+/// `ropewalk/listTools`
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ListToolsParams {
+    /// The session; absent: the default one.
+    pub session_id: Option<String>,
+}
+
+/// A tool as a client sees it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolInfo {
+    /// Its name.
+    pub name: String,
+    /// Its name for people.
+    pub title: String,
+    /// What it is for.
+    pub description: String,
+    /// JSON Schema of its arguments.
+    pub input_schema: Value,
+    /// MCP's annotations.
+    pub annotations: Annotations,
+    /// What it can do.
+    pub capabilities: Vec<Capability>,
+    /// Whether a person is asked, in general.
+    pub approval: Requirement,
+    /// Whether neighbours may run beside it.
+    pub parallel: bool,
+    /// Whether it is listed only once it has been searched for.
+    pub deferred: bool,
+}
+
+/// MCP's hints, derived from the capabilities.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "the protocol has them as four booleans")]
+pub struct Annotations {
+    /// It changes nothing.
+    pub read_only_hint: bool,
+    /// It may destroy something.
+    pub destructive_hint: bool,
+    /// Twice is as good as once.
+    pub idempotent_hint: bool,
+    /// It reaches beyond this machine.
+    pub open_world_hint: bool,
+}
+
+/// Whether a person is asked about a tool's calls, in general.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Requirement {
+    /// No.
+    Auto,
+    /// In some modes.
+    Suggest,
+    /// Always.
+    Required,
+}
+
+/// `ropewalk/previewCall`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PreviewResult {
+    /// What `approvedBy` takes.
+    pub preview_id: String,
+    /// The tool, by its real name.
+    pub name: String,
+    /// The arguments as they would be used.
+    pub arguments: Value,
+    /// What was mended in them.
+    pub repairs: Vec<String>,
+    /// Whether mending invented structure.
+    pub synthesized: bool,
+    /// Whether the call could run.
+    pub valid: bool,
+    /// Why not.
+    pub problems: Vec<String>,
+    /// What it would reach, resolved.
+    pub access: AccessInfo,
+    /// The change as a unified diff.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    /// Whether it would be asked about.
+    pub approval: ApprovalInfo,
+}
+
+/// What a call would reach.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct AccessInfo {
+    /// URIs it reads.
+    pub reads: Vec<String>,
+    /// URIs it changes.
+    pub writes: Vec<String>,
+    /// Command lines it runs.
+    pub commands: Vec<String>,
+    /// Hosts it talks to.
+    pub hosts: Vec<String>,
+}
+
+/// Whether a call would be asked about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ApprovalInfo {
+    /// In general.
+    pub requirement: Requirement,
+    /// This call.
+    pub decision: DecisionKind,
+    /// Why.
+    pub reason: String,
+    /// How much can go wrong.
+    pub risk: crate::editor::Risk,
+}
+
+/// What the rules say of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DecisionKind {
+    /// It runs.
+    Allow,
+    /// A person is asked.
+    Ask,
+    /// It does not run.
+    Deny,
+}

@@ -1,0 +1,296 @@
+//! The port to the editor: what we may ask of it and tell it. The front implements it over the wire; tests fake it.
+//!
+//! The editor owns its buffers. Nothing here changes a document of ours: an edit that was asked for counts only when
+//! the editor's own change notification has shown it.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::text::{LineBreaks, TextEdit};
+
+/// What the editor said it can do for us: `capabilities.experimental.ropewalk`, and the standard capabilities that
+/// matter to us. All absent means a plain LSP client.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Abilities {
+    /// Answers `ropewalk/approve`.
+    pub approve: bool,
+    /// Answers `ropewalk/ask`.
+    pub ask: bool,
+    /// Answers `ropewalk/runAgent`.
+    pub run_agent: bool,
+    /// Answers `ropewalk/runTool`.
+    pub run_tool: bool,
+    /// Answers `ropewalk/save`.
+    pub save: bool,
+    /// Answers `ropewalk/format`.
+    pub format: bool,
+    /// Answers `ropewalk/resync`.
+    pub resync: bool,
+    /// Answers `ropewalk/elicit`.
+    pub elicit: bool,
+    /// Answers `ropewalk/sample`.
+    pub sample: bool,
+    /// Forwards diagnostics, and answers `ropewalk/pullDiagnostics`.
+    pub diagnostics: bool,
+    /// Can show images to the model.
+    pub images: bool,
+    /// Wants `ropewalk/toolEvent` and the other events.
+    pub events: bool,
+    /// Which characters end a line for it.
+    pub line_breaks: LineBreaks,
+    /// How it shows changes for review.
+    pub review: Review,
+    /// It registers our commands by itself, so that we must not advertise them.
+    pub owns_commands: bool,
+}
+
+/// How a client shows changes for review.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Review {
+    /// By code lenses.
+    Lens,
+    /// Not at all, or by its own means.
+    #[default]
+    None,
+}
+
+/// One edit of one open document, computed against exactly one version of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApplyEdit {
+    /// The document, spelled as the editor spells it.
+    pub uri: String,
+    /// The version the edit was computed against.
+    pub version: i32,
+    /// Replacements in rising order that do not overlap, in the negotiated encoding and line count.
+    pub edits: Vec<TextEdit>,
+    /// What the editor may call the change in its undo list.
+    pub label: String,
+}
+
+/// The editor's answer to an edit. It is not believed; the echo is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditReply {
+    /// Whether the editor says that it applied the edit.
+    pub applied: bool,
+    /// Why not, in its words.
+    pub reason: Option<String>,
+}
+
+/// The text of a document as the editor has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Resync {
+    /// The editor's version.
+    pub version: i32,
+    /// The whole text.
+    pub text: String,
+}
+
+/// A question about calls that need a person's consent: `ropewalk/approve`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApproveParams {
+    /// The session whose calls they are.
+    pub session_id: String,
+    /// The calls, in order.
+    pub calls: Vec<ApproveCall>,
+}
+
+/// One call that needs consent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApproveCall {
+    /// Names the call in the answer.
+    pub call_id: String,
+    /// The tool.
+    pub name: String,
+    /// Its arguments as they will be used.
+    pub arguments: Value,
+    /// Every file, command or host the call reaches, resolved.
+    pub targets: Vec<String>,
+    /// The change as a unified diff, if the call makes one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    /// Why it is asked.
+    pub reason: String,
+    /// How much can go wrong.
+    pub risk: Risk,
+}
+
+/// How much can go wrong in a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Risk {
+    /// Nothing changes.
+    Low,
+    /// Something changes that can be undone.
+    Medium,
+    /// Something leaves the machine, runs, or cannot be undone.
+    High,
+}
+
+/// The answer to [`ApproveParams`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ApproveResult {
+    /// One decision for each call; a call that is missing is denied.
+    pub decisions: Vec<ApproveDecision>,
+}
+
+/// The decision on one call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApproveDecision {
+    /// Which call.
+    pub call_id: String,
+    /// What was decided.
+    pub decision: Consent,
+    /// Other arguments to use instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Value>,
+    /// Words for the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<String>,
+}
+
+/// What a person answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Consent {
+    /// This call.
+    Once,
+    /// Calls like it in this session.
+    Session,
+    /// Calls like it from now on.
+    Always,
+    /// No.
+    Deny,
+}
+
+/// Why a question to the editor got no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AskError {
+    /// The editor did not declare that it can answer.
+    #[error("the editor does not support this")]
+    Unsupported,
+    /// It answered with an error.
+    #[error("the editor answered with an error: {0}")]
+    Refused(String),
+    /// It did not answer in time.
+    #[error("the editor did not answer in time")]
+    Timeout,
+    /// The connection is gone.
+    #[error("the editor is gone")]
+    Gone,
+}
+
+/// A file that was made, changed or removed on the disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FileChanged {
+    /// The file.
+    pub uri: String,
+    /// What happened.
+    #[serde(rename = "type")]
+    pub kind: FileChangeKind,
+    /// Who did it.
+    pub by: Origin,
+}
+
+/// What happened to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FileChangeKind {
+    /// It is new.
+    Created,
+    /// Its content changed.
+    Changed,
+    /// It is gone.
+    Deleted,
+}
+
+/// Who made a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// A tool call.
+    Agent,
+    /// The person.
+    User,
+    /// The editor by itself, for instance a formatter on save.
+    Editor,
+}
+
+/// A stage in the life of a call, for front ends: `ropewalk/toolEvent`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolEvent {
+    /// The session.
+    pub session_id: String,
+    /// The call.
+    pub call_id: String,
+    /// What happened.
+    pub kind: ToolEventKind,
+    /// The tool, on `start`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Words or data that go with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<Value>,
+}
+
+/// The stages a front end hears of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolEventKind {
+    /// The call began to run.
+    Start,
+    /// The edit as it streams in; never applied.
+    Preview,
+    /// Output of a running call.
+    Output,
+    /// The call ended; `detail` is its result.
+    Complete,
+}
+
+/// How loud a log line for the person is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loudness {
+    /// Something is broken.
+    Error,
+    /// Something is odd.
+    Warning,
+    /// Something happened.
+    Info,
+}
+
+/// What we tell the editor without expecting an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum News {
+    /// `ropewalk/toolEvent`
+    Tool(ToolEvent),
+    /// `ropewalk/filesChanged`
+    Files(Vec<FileChanged>),
+    /// `window/logMessage`
+    Log(Loudness, String),
+}
+
+/// What we may ask of the editor. Each question has a deadline of its own, except those a person answers.
+#[async_trait]
+pub trait Editor: Send + Sync + 'static {
+    /// What it declared.
+    fn abilities(&self) -> Abilities;
+    /// Asks for an edit of an open document.
+    async fn apply_edit(&self, edit: ApplyEdit, deadline: Duration) -> Result<EditReply, AskError>;
+    /// Asks for the text of a document as it is now.
+    async fn resync(&self, uri: &str, deadline: Duration) -> Result<Resync, AskError>;
+    /// Asks a person for consent, by `ropewalk/approve` or, where only that is declared, a message with buttons.
+    async fn approve(&self, params: ApproveParams) -> Result<ApproveResult, AskError>;
+    /// Asks for the diagnostics of a document, raw; they come as ordinary forwarded diagnostics.
+    async fn pull_diagnostics(&self, uri: &str, deadline: Duration) -> Result<(), AskError>;
+    /// Tells it something, in order, without waiting.
+    fn tell(&self, news: News);
+}

@@ -1,0 +1,134 @@
+//! What is known of a document's problems after an edit, per source; and how it is told. Pure.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::text::Range;
+
+/// What is known after some edits.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct DiagnosticsReport {
+    /// The edited documents, in the order of the edits.
+    pub documents: Vec<DocumentReport>,
+    /// Other files in which errors appeared; at most five.
+    pub other_files: Vec<FileReport>,
+}
+
+/// What is known of one document.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DocumentReport {
+    /// The document.
+    pub uri: String,
+    /// The version the report is about; null for a file on the disk.
+    pub version: Option<i32>,
+    /// One entry a source, sorted by id.
+    pub sources: Vec<SourceReport>,
+}
+
+/// New errors in a file that was not edited.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FileReport {
+    /// The file.
+    pub uri: String,
+    /// Who says so.
+    pub source: String,
+    /// The errors that appeared.
+    pub new: Vec<Problem>,
+}
+
+/// What one source says of one document.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SourceReport {
+    /// The source: the server's name, `syntax`, or the name the editor gave.
+    pub id: String,
+    /// How much is known.
+    pub verdict: Verdict,
+    /// How long was waited for it (ms).
+    pub waited_ms: u64,
+    /// Whether there was something to compare with.
+    pub baseline: Baseline,
+    /// What appeared with the edit, worst first. Always empty without a baseline.
+    pub new: Vec<Problem>,
+    /// What is there, worst first, when there was no baseline to tell new from old.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub present: Vec<Problem>,
+    /// How many went away with the edit.
+    pub resolved: usize,
+    /// How many were there before and still are.
+    pub unchanged: usize,
+    /// How many of `new` (or `present`) are not listed.
+    pub cut: usize,
+    /// Words: the end of a crashed server's stderr, why it was not started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}
+
+/// Whether a source had spoken about the text before the edit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Baseline {
+    /// It had: new, resolved and unchanged can be told apart.
+    Known,
+    /// It had not: what is there is `present`.
+    None,
+}
+
+/// How much is known of a source's opinion on the text after the edit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Verdict {
+    /// It has checked exactly this text.
+    Fresh,
+    /// It has not answered in time; its answer rides the next result.
+    Pending,
+    /// What it said is about an older text.
+    Stale,
+    /// It checks files on the disk, and this text is not there.
+    NeedsSave,
+    /// It has never said anything about this document.
+    NeverReported,
+    /// Its process died.
+    Crashed,
+    /// No server is known, found or allowed for this language.
+    NoServer,
+    /// It would run the project's code, and the folder is not trusted.
+    Untrusted,
+    /// The user typed on before it answered.
+    Superseded,
+}
+
+/// One diagnostic.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Problem {
+    /// Where, 0-based, in the negotiated counting of the editor.
+    pub range: Range,
+    /// How bad.
+    pub severity: Severity,
+    /// The tool that found it, as the server names it (a server can speak for several).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// Its code, as text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// What it says; bounded, without control characters.
+    pub message: String,
+}
+
+/// How bad a problem is; the worst compares least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// It will not work.
+    Error,
+    /// It may not work.
+    Warning,
+    /// Worth knowing.
+    Information,
+    /// Could be nicer.
+    Hint,
+}

@@ -1,0 +1,1 @@
+//! Budgets for what a model is shown. Pure.

@@ -1,0 +1,46 @@
+//! The world behind traits: [`Disk`], [`Clock`], [`Random`]. Only this room, `process` and the store touch it.
+//!
+//! Each port has the real thing and a twin in memory whose failures a test can choose.
+
+mod clock;
+mod disk;
+mod memory_disk;
+mod random;
+
+pub use clock::{Clock, SystemClock};
+pub use disk::{DirEntry, Disk, FileKind, Metadata, SystemDisk};
+pub use memory_disk::MemoryDisk;
+pub use random::{Random, Seeded, SystemRandom};
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The ports that most rooms need, as one value to hand around.
+#[derive(Clone)]
+pub struct Ports {
+    /// Files.
+    pub disk: Arc<dyn Disk>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub random: Arc<dyn Random>,
+}
+
+impl Ports {
+    /// The real world.
+    pub fn system() -> Ports {
+        Ports { disk: Arc::new(SystemDisk), clock: Arc::new(SystemClock), random: Arc::new(SystemRandom::new()) }
+    }
+}
+
+/// An environment variable of our own process, if it is set and UTF-8.
+#[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+pub fn env(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// The directory we were started in.
+#[expect(clippy::disallowed_methods, reason = "the one place that reads the working directory")]
+pub fn current_dir() -> std::io::Result<PathBuf> {
+    std::env::current_dir()
+}

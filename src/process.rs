@@ -1,0 +1,1 @@
+//! Every child process: its group, its environment, its end.

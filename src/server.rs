@@ -1,0 +1,1 @@
+//! The front: assembles everything and runs it over a pair of pipes.

@@ -1,0 +1,236 @@
+//! The slot: what a tool is, what it gets, what it gives back.
+//!
+//! A tool declares data (capabilities, access, schema) and does one thing. Everything that holds for all tools
+//! (names, arguments, approval, order, deadlines, budgets, diagnostics) is in `dispatch`, once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::languages::Languages;
+use crate::sessions::Session;
+use crate::workspace::{FileChange, Refusal, RefusalKind, Workspace};
+
+/// What a tool can do to the world. Approval and annotations derive from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Capability {
+    /// Reads files or documents.
+    ReadsFiles,
+    /// Changes files or documents.
+    WritesFiles,
+    /// Runs programs.
+    ExecutesCode,
+    /// Talks to other machines.
+    Network,
+}
+
+/// What one call reaches, computed from its arguments before it runs. Names as the model gave them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Access {
+    /// Files or documents it reads.
+    pub reads: Vec<String>,
+    /// Files or documents it changes.
+    pub writes: Vec<String>,
+    /// Command lines it runs.
+    pub commands: Vec<String>,
+    /// Hosts it talks to.
+    pub hosts: Vec<String>,
+}
+
+/// A tool's own data about itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Traits {
+    /// Its name on the wire.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// What it can do.
+    pub capabilities: &'static [Capability],
+    /// Whether neighbours that are parallel too may run beside it.
+    pub parallel: bool,
+    /// How long a call may run, its approval and diagnostics aside.
+    pub deadline: Duration,
+    /// Other names of its parameters: (other, real).
+    pub aliases: &'static [(&'static str, &'static str)],
+    /// Other names of the tool.
+    pub names: &'static [&'static str],
+}
+
+/// What a tool gets.
+#[derive(Clone)]
+pub struct Context {
+    /// The session of the call.
+    pub session: Arc<Session>,
+    /// Files and documents.
+    pub workspace: Arc<Workspace>,
+    /// Diagnostics.
+    pub languages: Arc<Languages>,
+    /// Fires when the call is cancelled.
+    pub cancel: CancellationToken,
+}
+
+/// One piece of an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum Content {
+    /// Text for the model.
+    #[serde(rename_all = "camelCase")]
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// A picture for the model.
+    #[serde(rename_all = "camelCase")]
+    Image {
+        /// Base64.
+        data: String,
+        /// For instance `image/png`.
+        mime_type: String,
+    },
+}
+
+impl Content {
+    /// Text.
+    pub fn text(text: impl Into<String>) -> Content {
+        Content::Text { text: text.into() }
+    }
+}
+
+/// What a call that changes nothing gives back.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Outcome {
+    /// The complete answer for the model.
+    pub content: Vec<Content>,
+    /// The same as data, for front ends.
+    pub structured: Option<Value>,
+}
+
+/// What a call is about to do.
+pub enum Plan {
+    /// Run [`Tool::run`].
+    Run,
+    /// Make these changes, in order; dispatch previews, asks and commits.
+    Change(Vec<FileChange>),
+}
+
+/// Why a call failed: `error.kind` of the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ErrorKind {
+    /// No tool of that name.
+    UnknownTool,
+    /// The arguments do not fit.
+    InvalidArguments,
+    /// The call was cut off by the model's output limit.
+    Truncated,
+    /// Two or more places fit.
+    Ambiguous,
+    /// No such file or text.
+    NotFound,
+    /// Changed since it was read, or never read.
+    Stale,
+    /// The text moved on, or the editor refused.
+    Conflict,
+    /// Sent, and nobody can say whether it landed.
+    Unknown,
+    /// A person or a rule said no.
+    Denied,
+    /// Cancelled.
+    Cancelled,
+    /// Took too long.
+    Timeout,
+    /// Something needed is not there.
+    Unavailable,
+    /// It failed.
+    Failed,
+}
+
+/// A failure for the model to act on: what arrived, what was expected, what to do next.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{message}")]
+pub struct ToolError {
+    /// What kind.
+    pub kind: ErrorKind,
+    /// The words.
+    pub message: String,
+    /// The same as data.
+    pub data: Option<Value>,
+}
+
+impl ToolError {
+    /// A failure without data.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> ToolError {
+        ToolError { kind, message: message.into(), data: None }
+    }
+}
+
+impl From<Refusal> for ToolError {
+    fn from(refusal: Refusal) -> ToolError {
+        let kind = match refusal.kind {
+            RefusalKind::InvalidArguments => ErrorKind::InvalidArguments,
+            RefusalKind::Ambiguous => ErrorKind::Ambiguous,
+            RefusalKind::NotFound => ErrorKind::NotFound,
+            RefusalKind::Stale => ErrorKind::Stale,
+            RefusalKind::Conflict => ErrorKind::Conflict,
+            RefusalKind::Unknown => ErrorKind::Unknown,
+            RefusalKind::Cancelled => ErrorKind::Cancelled,
+            RefusalKind::Unavailable => ErrorKind::Unavailable,
+            RefusalKind::Failed => ErrorKind::Failed,
+        };
+        ToolError { kind, message: refusal.message, data: refusal.data }
+    }
+}
+
+/// A tool, typed. Its argument struct's doc comment is its description, the fields' are the parameters'.
+#[async_trait]
+pub trait Tool: Send + Sync + 'static {
+    /// Its arguments.
+    type Arguments: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static;
+
+    /// Its data about itself.
+    const TRAITS: Traits;
+
+    /// What the call reaches.
+    fn access(&self, arguments: &Self::Arguments) -> Access;
+
+    /// What the schema cannot say. Errors are for the model.
+    fn validate(&self, arguments: &Self::Arguments) -> Result<(), ToolError> {
+        let _ = arguments;
+        Ok(())
+    }
+
+    /// What the call is about to do. Changes nothing; asked again when an approval took its time.
+    async fn plan(&self, arguments: &Self::Arguments, context: &Context) -> Result<Plan, ToolError> {
+        let _ = (arguments, context);
+        Ok(Plan::Run)
+    }
+
+    /// Does it. Only called when the plan is [`Plan::Run`].
+    async fn run(&self, arguments: Self::Arguments, context: &Context) -> Result<Outcome, ToolError>;
+}
+
+/// A tool whose argument type is forgotten: what the table, MCP servers and the editor's own tools have in common.
+#[async_trait]
+pub trait AnyTool: Send + Sync + 'static {
+    /// Its data about itself.
+    fn traits(&self) -> &Traits;
+    /// What it is for, for the model.
+    fn description(&self) -> String;
+    /// JSON Schema of its arguments: one object, a type on every property.
+    fn schema(&self) -> Value;
+    /// See [`Tool::access`]; arguments that do not fit reach nothing.
+    fn access(&self, arguments: &Value) -> Access;
+    /// See [`Tool::validate`].
+    fn validate(&self, arguments: &Value) -> Result<(), ToolError>;
+    /// See [`Tool::plan`].
+    async fn plan(&self, arguments: &Value, context: &Context) -> Result<Plan, ToolError>;
+    /// See [`Tool::run`].
+    async fn run(&self, arguments: Value, context: &Context) -> Result<Outcome, ToolError>;
+}

@@ -1,0 +1,10 @@
+//! The table of tools: one line a tool, sorted by name.
+
+use std::sync::Arc;
+
+use crate::tool::AnyTool;
+
+/// Every built-in tool.
+pub fn table() -> Vec<Arc<dyn AnyTool>> {
+    vec![]
+}

@@ -1,0 +1,134 @@
+//! The files as the user sees them: the editor's buffers over the disk; and the one way to change them.
+
+pub mod codec;
+pub mod commit;
+pub mod documents;
+pub mod paths;
+pub mod view;
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use tokio_util::sync::CancellationToken;
+
+pub use commit::{Committed, FileChange, Hunk, LineSpan, Preview, Rewrite, Rewritten};
+pub use documents::{Documents, Snapshot};
+pub use paths::{Key, Roots, Target};
+pub use view::{Source, View};
+
+use crate::config::Settings;
+use crate::editor::Editor;
+use crate::ports::Ports;
+
+/// Why a file could not be read, found or changed: words for the model that say what arrived, what was expected and
+/// what to do next. Nothing was changed unless the kind says [`RefusalKind::Unknown`].
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{message}")]
+pub struct Refusal {
+    /// What kind of reason.
+    pub kind: RefusalKind,
+    /// The reason.
+    pub message: String,
+    /// The same as data: candidates, line numbers.
+    pub data: Option<serde_json::Value>,
+}
+
+/// The kinds of [`Refusal`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RefusalKind {
+    /// The arguments make no sense.
+    InvalidArguments,
+    /// Two or more places, or files, fit.
+    Ambiguous,
+    /// No such file, or no such text in it.
+    NotFound,
+    /// The file changed since it was read, or was never read.
+    Stale,
+    /// The text moved on while we were at it, or the editor refused.
+    Conflict,
+    /// The edit was sent and nobody can say whether it landed.
+    Unknown,
+    /// Cancelled before anything was sent.
+    Cancelled,
+    /// Something needed is not there.
+    Unavailable,
+    /// The operating system or something else failed.
+    Failed,
+}
+
+impl Refusal {
+    /// A refusal without data.
+    pub fn new(kind: RefusalKind, message: impl Into<String>) -> Refusal {
+        Refusal { kind, message: message.into(), data: None }
+    }
+}
+
+/// Files and documents as one.
+pub struct Workspace {
+    /// The world.
+    pub ports: Ports,
+    /// The editor.
+    pub editor: Arc<dyn Editor>,
+    /// The mirror.
+    pub documents: Arc<Documents>,
+    roots: RwLock<Roots>,
+    settings: RwLock<Arc<Settings>>,
+    queues: commit::Queues,
+}
+
+impl Workspace {
+    /// A workspace without folders.
+    pub fn new(ports: Ports, editor: Arc<dyn Editor>, documents: Arc<Documents>) -> Workspace {
+        Workspace {
+            ports,
+            editor,
+            documents,
+            roots: RwLock::default(),
+            settings: RwLock::default(),
+            queues: commit::Queues::default(),
+        }
+    }
+
+    /// The folders.
+    pub fn roots(&self) -> Roots {
+        self.roots.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Replaces the folders.
+    pub fn set_roots(&self, roots: Roots) {
+        *self.roots.write().unwrap_or_else(PoisonError::into_inner) = roots;
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> Arc<Settings> {
+        Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Replaces the settings.
+    pub fn set_settings(&self, settings: Arc<Settings>) {
+        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = settings;
+    }
+
+    /// What a name in a tool call means.
+    pub fn resolve(&self, file_path: &str) -> Result<Target, Refusal> {
+        paths::resolve(&*self.ports.disk, &self.roots(), &self.documents, file_path)
+    }
+
+    /// The text of a file or document as the user sees it; [`RefusalKind::NotFound`] when there is none.
+    pub async fn view(&self, target: &Target) -> Result<View, Refusal> {
+        let _ = target;
+        todo!()
+    }
+
+    /// What a change would do now. Changes nothing.
+    pub async fn preview(&self, change: &FileChange) -> Result<Preview, Refusal> {
+        let _ = change;
+        todo!()
+    }
+
+    /// Makes a change. Waits its turn in the document's queue; once the edit has been sent to the editor, `cancel` has
+    /// no effect any more.
+    pub async fn commit(&self, change: &FileChange, cancel: &CancellationToken) -> Result<Committed, Refusal> {
+        let _ = (change, cancel);
+        todo!()
+    }
+}

@@ -1,0 +1,300 @@
+//! The mirror: every document the editor has open, as ropes. It changes only when the editor says so.
+//!
+//! All changes are applied synchronously, in the order in which they arrive, under one short lock. Readers take
+//! snapshots, which cost nothing. Whoever must know what happens next to a document (a commit waiting for its echo)
+//! watches it; whoever follows all documents (the language servers) listens.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use tokio::sync::mpsc;
+use tracing::{debug, warn};
+
+use crate::text::{Clamp, Encoding, LineBreaks, Range, Splice, Text, TextEdit};
+
+use super::paths::Key;
+
+/// How the two sides count; negotiated once, at `initialize`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counting {
+    /// Units of characters in positions.
+    pub encoding: Encoding,
+    /// What ends a line.
+    pub breaks: LineBreaks,
+}
+
+/// A document at one moment. Cheap to clone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Snapshot {
+    /// What the document is to us, however it is spelled.
+    pub key: Key,
+    /// How the editor spells it.
+    pub uri: String,
+    /// The editor's name for its language.
+    pub language_id: String,
+    /// The editor's version.
+    pub version: i32,
+    /// Counts the times this document was opened in this run; versions of different epochs do not compare.
+    pub epoch: u64,
+    /// The text.
+    pub text: Text,
+    /// Whether the mirror is known to equal the editor's buffer.
+    pub trust: Sync,
+    /// The text when the editor last saved or opened it unchanged, as far as the editor has said.
+    pub saved: Option<Text>,
+}
+
+/// Whether the mirror is known to equal the editor's buffer.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Sync {
+    /// Every change so far fitted.
+    #[default]
+    Good,
+    /// A change did not fit: a reversed range, or one inside a character. Edits are refused until a resync.
+    Suspect(String),
+}
+
+/// One content change of a `didChange`. Without a range it is the whole text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContentChange {
+    /// What is replaced, in the negotiated counting.
+    pub range: Option<Range>,
+    /// The new text.
+    pub text: String,
+}
+
+/// One content change as it was applied.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// What was replaced by what, in bytes of the text before this step.
+    pub splice: Splice,
+    /// The text after it.
+    pub after: Text,
+}
+
+/// What happened to a document.
+#[derive(Debug, Clone, PartialEq)]
+pub enum DocEvent {
+    /// It was opened, or opened again.
+    Opened(Snapshot),
+    /// It changed, by these steps, from the text of `before` to that of `after`.
+    Changed {
+        /// The document before the first step.
+        before: Snapshot,
+        /// The content changes in order.
+        steps: Arc<[Step]>,
+        /// The document after the last step.
+        after: Snapshot,
+    },
+    /// The editor was asked for its text, and the mirror now has it.
+    Resynced(Snapshot),
+    /// It was saved.
+    Saved(Snapshot),
+    /// It was closed; this is how it was.
+    Closed(Snapshot),
+}
+
+impl DocEvent {
+    /// The document after the event (for [`DocEvent::Closed`], before it).
+    pub fn snapshot(&self) -> &Snapshot {
+        match self {
+            DocEvent::Opened(after)
+            | DocEvent::Changed { after, .. }
+            | DocEvent::Resynced(after)
+            | DocEvent::Saved(after)
+            | DocEvent::Closed(after) => after,
+        }
+    }
+}
+
+/// Follows all documents. Called under the mirror's lock, in order: it must only put things on a queue.
+pub type Listener = Box<dyn Fn(&DocEvent) + Send + std::marker::Sync>;
+
+/// What became of a change, for whoever applied it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Applied {
+    /// The mirror is up to date.
+    Yes,
+    /// The document is not open; nothing was done.
+    NotOpen,
+    /// A range did not fit; the document needs a resync, for the reason given.
+    Suspect(String),
+}
+
+/// The open documents.
+#[derive(Default)]
+pub struct Documents {
+    inner: Mutex<Inner>,
+    listeners: RwLock<Vec<Listener>>,
+}
+
+#[derive(Default)]
+struct Inner {
+    counting: Counting,
+    open: HashMap<Key, Snapshot>,
+    watchers: HashMap<Key, Vec<mpsc::UnboundedSender<DocEvent>>>,
+    epochs: u64,
+}
+
+impl Documents {
+    /// No documents, counted the default way until [`Documents::count_as`].
+    pub fn new() -> Documents {
+        Documents::default()
+    }
+
+    /// Fixes how positions count. Called once, before the first document.
+    pub fn count_as(&self, counting: Counting) {
+        self.lock().counting = counting;
+    }
+
+    /// How positions count.
+    pub fn counting(&self) -> Counting {
+        self.lock().counting
+    }
+
+    /// Adds someone who hears of every event of every document.
+    pub fn listen(&self, listener: Listener) {
+        self.listeners.write().unwrap_or_else(PoisonError::into_inner).push(listener);
+    }
+
+    /// `didOpen`. A document that is open already is thereby resynchronised, whatever its version.
+    pub fn open(&self, key: Key, uri: &str, language_id: &str, version: i32, text: &str) {
+        let mut inner = self.lock();
+        inner.epochs += 1;
+        let snapshot = Snapshot {
+            key: key.clone(),
+            uri: uri.to_owned(),
+            language_id: language_id.to_owned(),
+            version,
+            epoch: inner.epochs,
+            text: Text::new(text, inner.counting.breaks),
+            trust: Sync::Good,
+            saved: None,
+        };
+        inner.open.insert(key, snapshot.clone());
+        self.publish(&mut inner, DocEvent::Opened(snapshot));
+    }
+
+    /// `didChange`. Ranges past the end are clamped, as editors do; ranges that cannot be right are repaired as well as
+    /// they can be and make the document [`Sync::Suspect`].
+    pub fn change(&self, key: &Key, version: i32, changes: Vec<ContentChange>) -> Applied {
+        let mut inner = self.lock();
+        let encoding = inner.counting.encoding;
+        let Some(document) = inner.open.get_mut(key) else {
+            debug!(?key, "a change of a document that is not open");
+            return Applied::NotOpen;
+        };
+        let before = document.clone();
+        let mut steps = Vec::with_capacity(changes.len());
+        for change in changes {
+            let splice = match change.range {
+                None => {
+                    document.trust = Sync::Good;
+                    Splice { range: 0..document.text.len(), text: change.text }
+                }
+                Some(range) => {
+                    let edit = TextEdit { range, new_text: change.text };
+                    let (splice, clamp) = document.text.splice_of(&edit, encoding);
+                    match clamp {
+                        Clamp::Exact => {}
+                        Clamp::PastEnd => debug!(uri = document.uri, ?range, "clamped a range past the end"),
+                        Clamp::MidCharacter => {
+                            warn!(uri = document.uri, ?range, version, "a change that does not fit the text");
+                            document.trust = Sync::Suspect(format!(
+                                "version {version} of {} came with a range that does not fit its text ({}:{} to {}:{})",
+                                document.uri,
+                                range.start.line,
+                                range.start.character,
+                                range.end.line,
+                                range.end.character
+                            ));
+                        }
+                    }
+                    splice
+                }
+            };
+            document.text.splice(&splice);
+            steps.push(Step { splice, after: document.text.clone() });
+        }
+        document.version = version;
+        let after = document.clone();
+        let applied = match &after.trust {
+            Sync::Good => Applied::Yes,
+            Sync::Suspect(why) => Applied::Suspect(why.clone()),
+        };
+        self.publish(&mut inner, DocEvent::Changed { before, steps: steps.into(), after });
+        applied
+    }
+
+    /// The editor's answer to a resync: the mirror takes it over, unless it is older than what we have.
+    pub fn resynced(&self, key: &Key, version: i32, text: &str) {
+        let mut inner = self.lock();
+        let breaks = inner.counting.breaks;
+        let Some(document) = inner.open.get_mut(key) else { return };
+        if version < document.version {
+            return;
+        }
+        document.version = version;
+        document.text = Text::new(text, breaks);
+        document.trust = Sync::Good;
+        let snapshot = document.clone();
+        self.publish(&mut inner, DocEvent::Resynced(snapshot));
+    }
+
+    /// `didSave`.
+    pub fn save(&self, key: &Key) {
+        let mut inner = self.lock();
+        let Some(document) = inner.open.get_mut(key) else { return };
+        document.saved = Some(document.text.clone());
+        let snapshot = document.clone();
+        self.publish(&mut inner, DocEvent::Saved(snapshot));
+    }
+
+    /// `didClose`.
+    pub fn close(&self, key: &Key) {
+        let mut inner = self.lock();
+        if let Some(snapshot) = inner.open.remove(key) {
+            self.publish(&mut inner, DocEvent::Closed(snapshot));
+        }
+    }
+
+    /// A document as it is now.
+    pub fn get(&self, key: &Key) -> Option<Snapshot> {
+        self.lock().open.get(key).cloned()
+    }
+
+    /// All documents, sorted by URI.
+    pub fn all(&self) -> Vec<Snapshot> {
+        let mut all: Vec<Snapshot> = self.lock().open.values().cloned().collect();
+        all.sort_by(|a, b| a.uri.cmp(&b.uri));
+        all
+    }
+
+    /// The document as it is now, and everything that happens to it afterwards: nothing can fall between the two.
+    /// `None` when it is not open (watching it then is of no use to anybody).
+    pub fn watch(&self, key: &Key) -> Option<(Snapshot, mpsc::UnboundedReceiver<DocEvent>)> {
+        let mut inner = self.lock();
+        let snapshot = inner.open.get(key)?.clone();
+        let (sender, receiver) = mpsc::unbounded_channel();
+        inner.watchers.entry(key.clone()).or_default().push(sender);
+        Some((snapshot, receiver))
+    }
+
+    fn publish(&self, inner: &mut Inner, event: DocEvent) {
+        for listener in self.listeners.read().unwrap_or_else(PoisonError::into_inner).iter() {
+            listener(&event);
+        }
+        let key = &event.snapshot().key;
+        if let Some(watchers) = inner.watchers.get_mut(key) {
+            watchers.retain(|watcher| watcher.send(event.clone()).is_ok());
+            if watchers.is_empty() {
+                inner.watchers.remove(key);
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // A panic while the lock is held can only come from a listener; the documents themselves are whole.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

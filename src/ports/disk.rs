@@ -55,6 +55,8 @@ pub trait Disk: Send + Sync + 'static {
     fn link_metadata(&self, path: &Path) -> io::Result<Metadata>;
     /// The path with every link resolved; it must exist.
     fn canonicalize(&self, path: &Path) -> io::Result<PathBuf>;
+    /// What a symbolic link says, as it stands there; an error for anything else.
+    fn read_link(&self, path: &Path) -> io::Result<PathBuf>;
     /// The names in a directory, sorted.
     fn read_dir(&self, path: &Path) -> io::Result<Vec<DirEntry>>;
     /// Makes a directory and its parents; content with one that is there.

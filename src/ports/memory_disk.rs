@@ -20,7 +20,7 @@ pub enum Operation {
     Read,
     /// [`Disk::metadata`] and [`Disk::link_metadata`]
     Metadata,
-    /// [`Disk::canonicalize`]
+    /// [`Disk::canonicalize`] and [`Disk::read_link`]
     Canonicalize,
     /// [`Disk::read_dir`]
     ReadDir,
@@ -304,10 +304,9 @@ impl Inner {
         };
         for folder in parent.ancestors() {
             match self.nodes.get(folder) {
-                Some(Node::Directory) => {}
+                // Of a folder that is not there a parent may be the link.
+                Some(Node::Directory) | None => {}
                 Some(_) => return Err(invalid("leads through a link or no directory")),
-                // A parent of this folder may be the link.
-                None => {}
             }
         }
         if !self.nodes.contains_key(parent) {
@@ -367,6 +366,13 @@ impl Disk for MemoryDisk {
 
     fn canonicalize(&self, path: &Path) -> io::Result<PathBuf> {
         self.perform(Operation::Canonicalize, path, |inner| Ok(inner.find(path, true)?.0))
+    }
+
+    fn read_link(&self, path: &Path) -> io::Result<PathBuf> {
+        self.perform(Operation::Canonicalize, path, |inner| match inner.find(path, false)?.1 {
+            Node::Link(to) => Ok(to.clone()),
+            _ => Err(io::ErrorKind::InvalidInput.into()),
+        })
     }
 
     fn read_dir(&self, path: &Path) -> io::Result<Vec<DirEntry>> {

@@ -61,6 +61,10 @@ impl Disk for SystemDisk {
         std::fs::canonicalize(path)
     }
 
+    fn read_link(&self, path: &Path) -> io::Result<PathBuf> {
+        std::fs::read_link(path)
+    }
+
     fn read_dir(&self, path: &Path) -> io::Result<Vec<DirEntry>> {
         let mut entries = Vec::new();
         for entry in std::fs::read_dir(path)? {
@@ -106,7 +110,7 @@ impl Disk for SystemDisk {
         place.occupant()?;
         temporary
             .move_to(&place.name, |place, from, to| rustix::fs::renameat(&place.folder, from, &place.folder, to))?;
-        flush_folder(&flush, path);
+        flush_folder(flush, path);
         Ok(())
     }
 
@@ -127,7 +131,7 @@ impl Disk for SystemDisk {
                 result => result,
             }
         })?;
-        flush_folder(&flush, path);
+        flush_folder(flush, path);
         Ok(())
     }
 
@@ -148,7 +152,7 @@ impl Disk for SystemDisk {
         let place = Place::of(path)?;
         let flush = place.folder_to_flush()?;
         rustix::fs::unlinkat(&place.folder, &place.name, AtFlags::empty())?;
-        flush_folder(&flush, path);
+        flush_folder(flush, path);
         Ok(())
     }
 }
@@ -256,8 +260,8 @@ impl Place {
 
 /// Flushes a folder, so that a new name in it survives a power cut. The change itself is made, so a failure is told to
 /// the operator only.
-fn flush_folder(folder: &Option<File>, path: &Path) {
-    if let Some(Err(error)) = folder.as_ref().map(File::sync_all) {
+fn flush_folder(folder: Option<File>, path: &Path) {
+    if let Some(Err(error)) = folder.map(|folder| folder.sync_all()) {
         warn!(path = %path.display(), %error, "the folder of a changed file could not be flushed");
     }
 }

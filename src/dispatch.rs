@@ -1,6 +1,11 @@
 //! The life of a call, in one straight line; one file a stage.
 
+mod arguments;
 pub mod call;
+mod coerce;
+mod names;
+mod schedule;
+mod validate;
 
 use std::sync::Arc;
 

@@ -12,7 +12,11 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 
 use clap::{Args, Parser, Subcommand};
+use ropewalk::ports::{self, Disk as _, Ports, SystemDisk};
+use ropewalk::server::{self, ServeOptions};
 use tracing_subscriber::EnvFilter;
+
+use desk::{Desk, DeskError};
 
 /// A sidecar for editors: runs an AI agent's tool calls in unsaved buffers and brings the real diagnostics back.
 #[derive(Debug, Parser)]
@@ -64,7 +68,7 @@ pub(crate) enum Command {
 }
 
 /// `ropewalk tools`
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Tools {
     /// As JSON, with the schemas.
     #[arg(long)]
@@ -100,4 +104,43 @@ pub(crate) fn complain(why: &str) {
 pub(crate) fn say(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Serves an editor over standard input and output; the exit code.
+pub(crate) async fn serve(common: &Common) -> u8 {
+    let trusted = common.trust.iter().filter_map(|folder| SystemDisk.canonicalize(folder).ok()).collect();
+    let options = ServeOptions { trusted, signals: true, ..ServeOptions::default() };
+    server::serve(tokio::io::stdin(), tokio::io::stdout(), Ports::system(), options).await
+}
+
+/// Prints the table of tools.
+pub(crate) async fn tools(common: &Common, tools: &Tools) -> u8 {
+    let listed = async {
+        let desk = Desk::start(&ports::current_dir().map_err(DeskError::Disk)?, &common.trust).await?;
+        let listed = desk.tools().await;
+        desk.close().await;
+        listed
+    };
+    let listed = match listed.await {
+        Ok(listed) => listed,
+        Err(error) => {
+            complain(&error.to_string());
+            return 1;
+        }
+    };
+    if tools.json {
+        say(&format!("{}\n", serde_json::to_string_pretty(&listed).unwrap_or_default()));
+    } else {
+        for tool in listed.tools {
+            let first = tool.description.split(". ").next().unwrap_or_default().replace('\n', " ");
+            say(&format!("{:<12} {}\n", tool.name, first.trim_end_matches('.')));
+        }
+    }
+    0
+}
+
+/// Prints the JSON Schemas of the protocol.
+pub(crate) fn schema() -> u8 {
+    say(&format!("{}\n", serde_json::to_string_pretty(&server::protocol::schemas()).unwrap_or_default()));
+    0
 }

@@ -11,6 +11,7 @@ use ropewalk::dispatch::CallResult;
 use ropewalk::languages::DiagnosticsReport;
 use ropewalk::ports::{Disk as _, Ports, SystemDisk};
 use ropewalk::rpc::{CallError, Fault, Handler, Peer};
+use ropewalk::server::protocol::ListToolsResult;
 use ropewalk::server::{self, ServeOptions};
 use ropewalk::text::{Clamp, Encoding, LineBreaks, Position, Range, Splice, Text, TextEdit};
 use serde::Deserialize;
@@ -166,6 +167,11 @@ impl Desk {
         Ok(serde_json::from_value(self.peer.request("ropewalk/callTool", params, CALL_DEADLINE).await?)?)
     }
 
+    /// The tools.
+    pub(crate) async fn tools(&self) -> Result<ListToolsResult, DeskError> {
+        Ok(serde_json::from_value(self.peer.request("ropewalk/listTools", json!({}), QUICK_DEADLINE).await?)?)
+    }
+
     /// Cancels all calls; each still answers.
     pub(crate) fn cancel_all(&self) {
         let answer = self.peer.request("ropewalk/cancel", json!({}), QUICK_DEADLINE);
@@ -219,9 +225,7 @@ impl Buffer {
         let mut changes = Vec::new();
         // From the end, so that the positions of those before stay right.
         for splice in ordered.into_iter().rev() {
-            changes.push(
-                json!({ "range": self.text.range_of(splice.range.clone(), encoding), "text": splice.text }),
-            );
+            changes.push(json!({ "range": self.text.range_of(splice.range.clone(), encoding), "text": splice.text }));
             self.text.splice(splice);
         }
         self.version += 1;

@@ -37,7 +37,8 @@ pub(crate) fn python() -> Scenario {
         typed_at,
         breaks: Edit {
             old: "def total(self) -> int:\n  return sum(self.items.values())".into(),
-            new: "def total(self) -> int:\n  if not self.items:\n    return nothing\n  return sum(self.items.values()".into(),
+            new: "def total(self) -> int:\n  if not self.items:\n    return nothing\n  return sum(self.items.values()"
+                .into(),
         },
         mends: Edit {
             old: "  return nothing\nreturn sum(self.items.values()".into(),

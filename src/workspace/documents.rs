@@ -179,6 +179,14 @@ impl Documents {
             }
             (None, None) => key,
         };
+        // Neovim calls every buffer without a name `file://`: two of them cannot be told apart, unless its adapter
+        // names them.
+        let shared = matches!(uri, "file:" | "file://") && inner.keys.contains_key(uri);
+        let trust = if shared {
+            Sync::Suspect(format!("two buffers without a name share the URI {uri}; give the one you mean a name"))
+        } else {
+            Sync::Good
+        };
         inner.epochs += 1;
         let snapshot = Snapshot {
             key: key.clone(),
@@ -187,7 +195,7 @@ impl Documents {
             version,
             epoch: inner.epochs,
             text: Text::new(text, inner.counting.breaks),
-            trust: Sync::Good,
+            trust,
             saved: None,
         };
         inner.ahead.remove(&key);

@@ -207,6 +207,19 @@ fn two_buffers_of_one_file_are_two_texts() {
     assert_eq!(documents.open(key(), "file:///link", "rust", 1, "alone"), key());
 }
 
+#[test]
+fn two_buffers_without_a_name_are_not_mistaken_for_one() {
+    let documents = Documents::new();
+    let open = || documents.open(Key::Unnamed("file://".into()), "file://", "", 0, "text");
+    let unnamed = open();
+    assert_eq!(documents.get(&unnamed).unwrap().trust, Sync::Good);
+    open();
+    assert!(matches!(documents.get(&unnamed).unwrap().trust, Sync::Suspect(_)));
+    documents.close(&unnamed);
+    open();
+    assert_eq!(documents.get(&unnamed).unwrap().trust, Sync::Good);
+}
+
 /// Threads change two documents at once; a listener and watchers that come in the middle hear all of it, in order.
 #[test]
 fn followers_lose_nothing_and_hear_it_in_order() {

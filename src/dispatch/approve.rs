@@ -100,7 +100,7 @@ impl Dispatch {
             answer = self.workspace.editor.approve(question) => answer.map_err(|error| unasked(&judgement.reason, &error)),
         };
         call.timing.approval_ms += super::millis(clock.now() - asked);
-        let decision = answer?.decisions.into_iter().find(|decision| decision.call_id == call.call_id);
+        let decision = answer?.decisions.into_iter().find(|decision| decision.call_id == *call.call_id);
         let Some(decision) = decision else {
             return Err(denied(format!("It needs consent ({}), and no decision came.", judgement.reason)));
         };

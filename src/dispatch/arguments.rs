@@ -13,7 +13,7 @@ const EXCERPT_CHARS: usize = 40;
 
 /// Arguments as one object.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Parsed {
+pub(super) struct Parsed {
     /// The object.
     pub value: Map<String, Value>,
     /// What was mended to get it.
@@ -22,7 +22,7 @@ pub struct Parsed {
 
 /// Takes an object, or text that holds one. `truncated`: the caller says that the model was cut off; that is never
 /// mended, for nobody knows what is missing.
-pub fn parse(tool: &str, arguments: Option<&Value>, truncated: bool) -> Result<Parsed, ToolError> {
+pub(super) fn parse(tool: &str, arguments: Option<&Value>, truncated: bool) -> Result<Parsed, ToolError> {
     if truncated {
         return Err(ToolError::new(
             ErrorKind::Truncated,

@@ -11,7 +11,7 @@ use crate::languages::{DiagnosticsReport, Edited, Prepared};
 use crate::outputs;
 use crate::text::{self, LineBreaks, Text};
 use crate::tool::{ErrorKind, ToolError};
-use crate::workspace::{Committed, FileChange, Hunk, LineSpan, Preview, Refusal, RefusalKind, Source, Target};
+use crate::workspace::{Committed, FileChange, Hunk, LineSpan, Preview, Refusal, RefusalKind};
 
 use super::call::EditResult;
 use super::propose::needs_new_consent;
@@ -20,6 +20,9 @@ use super::{Call, Dispatch};
 /// Of a call's budget, a diff takes at most one part in so many.
 const DIFF_SHARE: usize = 2;
 
+/// In the data of a refusal: it was our deadline that cancelled the commit.
+const TIMEOUT: &str = "timeout";
+
 /// The changes of a call as far as they were made.
 #[derive(Default)]
 pub(super) struct Made {
@@ -27,6 +30,8 @@ pub(super) struct Made {
     /// Words for the model, one entry a file.
     pub told: Vec<String>,
     pub settling: Vec<(Prepared, Edited)>,
+    /// What is known of problems afterwards; `None` when that could not be found out.
+    pub report: Option<DiagnosticsReport>,
 }
 
 /// Why the changes of a call were not all made.
@@ -67,7 +72,7 @@ impl Dispatch {
             match self.commit(call, change).await {
                 Ok(committed) => self.made(call, prepared, committed, made),
                 Err(refusal) if needs_new_consent(&refusal) && made.edits.is_empty() => return Err(Stopped::AskAgain),
-                Err(refusal) => return Err(Stopped::Failed(refusal.into())),
+                Err(refusal) => return Err(Stopped::Failed(failure(refusal))),
             }
         }
         Ok(())
@@ -90,7 +95,7 @@ impl Dispatch {
         match done {
             Ok(Err(refusal)) if refusal.kind == RefusalKind::Cancelled && !call.context.cancel.is_cancelled() => {
                 let late = super::execute::late(limits.tool, limits.deadline);
-                Err(Refusal { kind: RefusalKind::Cancelled, message: late.message, data: Some("timeout".into()) })
+                Err(Refusal { kind: RefusalKind::Cancelled, message: late.message, data: Some(TIMEOUT.into()) })
             }
             Ok(done) => done,
             Err(_) => {
@@ -158,6 +163,12 @@ impl Dispatch {
         call.timing.diagnostics_ms += super::millis(clock.now() - started);
         report
     }
+}
+
+fn failure(refusal: Refusal) -> ToolError {
+    let late = refusal.data.as_ref().is_some_and(|data| data == TIMEOUT);
+    let error = ToolError::from(refusal);
+    if late { ToolError::new(ErrorKind::Timeout, error.message) } else { error }
 }
 
 fn hash(text: &Text) -> String {

@@ -15,7 +15,7 @@ const DEEPEST: usize = 32;
 
 /// Arguments and what was done to them.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Coerced {
+pub(super) struct Coerced {
     /// The arguments, in the order in which they came.
     pub value: Map<String, Value>,
     /// What was changed, in words.
@@ -24,7 +24,7 @@ pub struct Coerced {
 
 /// Brings `given` to `schema` as far as that loses nothing; what still does not fit is for validation to tell. The
 /// error is a parameter given twice, under two names, with different values.
-pub fn coerce(schema: &Value, aliases: &[(&str, &str)], given: Map<String, Value>) -> Result<Coerced, String> {
+pub(super) fn coerce(schema: &Value, aliases: &[(&str, &str)], given: Map<String, Value>) -> Result<Coerced, String> {
     let mut repairs = Vec::new();
     let named = rename(schema, aliases, given, &mut repairs)?;
     let value = Value::Object(named);

@@ -13,7 +13,7 @@ const SHORTEST_PREFIX: usize = 3;
 
 /// A name as a tool declares it, and its others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Declared<'a> {
+pub(super) struct Declared<'a> {
     /// The tool's own name.
     pub name: &'a str,
     /// What else it is called.
@@ -21,7 +21,7 @@ pub struct Declared<'a> {
 }
 
 /// The index of the tool that `asked` names, or a message that says which there are.
-pub fn find(asked: &str, tools: &[Declared<'_>]) -> Result<usize, String> {
+pub(super) fn find(asked: &str, tools: &[Declared<'_>]) -> Result<usize, String> {
     let all = || {
         tools.iter().enumerate().flat_map(|(index, tool)| {
             std::iter::once(tool.name).chain(tool.others.iter().copied()).map(move |name| (index, name))

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 
 /// All lines.
 #[derive(Default)]
-pub struct Schedule {
+pub(super) struct Schedule {
     lines: Mutex<HashMap<String, Line>>,
 }
 
@@ -25,7 +25,7 @@ struct Place {
 }
 
 /// A place in a session's line. Dropping it leaves the line, whether its turn had come or not.
-pub struct Ticket {
+pub(super) struct Ticket {
     schedule: Arc<Schedule>,
     session: String,
     ticket: u64,
@@ -34,7 +34,7 @@ pub struct Ticket {
 
 impl Schedule {
     /// Takes the next place in a session's line. Never waits. `shared`: may hold its turn together with its neighbours.
-    pub fn take(self: &Arc<Schedule>, session: &str, shared: bool) -> Ticket {
+    pub(super) fn take(self: &Arc<Schedule>, session: &str, shared: bool) -> Ticket {
         let mut lines = self.lock();
         let line = lines.entry(session.to_owned()).or_default();
         line.tickets += 1;
@@ -66,7 +66,7 @@ impl Line {
 
 impl Ticket {
     /// Waits until all that came before are gone, or they and this one are shared.
-    pub async fn turn(&self) {
+    pub(super) async fn turn(&self) {
         self.turn.notified().await;
     }
 }

@@ -16,7 +16,7 @@ const SHOWN_CHARS: usize = 80;
 
 /// One thing that does not fit.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct Fault {
+pub(super) struct Fault {
     /// Where: names and indices joined by dots; empty for the whole.
     pub path: String,
     /// What is wrong, in words.
@@ -27,12 +27,12 @@ pub struct Fault {
 }
 
 /// The faults of arguments, in the order of the validator; empty when they fit.
-pub fn faults(schema: &Value, validator: &Validator, arguments: &Value) -> Vec<Fault> {
+pub(super) fn faults(schema: &Value, validator: &Validator, arguments: &Value) -> Vec<Fault> {
     validator.iter_errors(arguments).flat_map(|error| told(schema, &error)).collect()
 }
 
 /// The faults as one error for the model.
-pub fn refusal(tool: &str, schema: &Value, faults: &[Fault]) -> ToolError {
+pub(super) fn refusal(tool: &str, schema: &Value, faults: &[Fault]) -> ToolError {
     let mut message = format!("The arguments of `{tool}` do not fit:");
     for fault in faults.iter().take(TOLD_FAULTS) {
         message.push_str("\n- ");

@@ -234,8 +234,7 @@ mod tests {
                   "type": "string",
                   "enum": [
                     "fast",
-                    "slow",
-                    null
+                    "slow"
                   ],
                   "description": "How."
                 },

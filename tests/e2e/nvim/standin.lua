@@ -191,7 +191,7 @@ function M.truth(bufnr)
   local separator = vim.bo[bufnr].fileformat == 'dos' and '\r\n' or '\n'
   local lines = vim.api.nvim_buf_get_lines(bufnr, 0, -1, false)
   for i, line in ipairs(lines) do
-    lines[i] = line:gsub('\n', '\0')
+    lines[i] = require('ropewalk.text').wire(line)
   end
   local bytes = vim.api.nvim_buf_call(bufnr, function()
     return vim.fn.wordcount().bytes

@@ -13,7 +13,7 @@ local PULL = 'textDocument/diagnostic'
 --- What a client last said of a document, for documents that are opened later.
 ---@class ropewalk.Heard
 ---@field items table[]
----@field version? integer the server's own
+---@field version? any the server's own, as it came
 ---@field tick? integer `b:changedtick` when it came in
 ---@field kind 'push'|'pull'
 
@@ -67,7 +67,7 @@ end
 ---@param entry ropewalk.Heard
 local function send(document, client, entry)
   local version, stamp = nil, 'server'
-  if entry.version then
+  if type(entry.version) == 'number' then
     version = sync.translate(document, entry.version)
   end
   if not version then

@@ -75,6 +75,21 @@ local function keep_marks(bufnr)
   end
 end
 
+--- Lets the other language clients of a buffer see the change now: Neovim holds changes back for up to 150 ms, and the
+--- sidecar waits for what they report about it.
+---@param document ropewalk.Document
+local function hurry(document)
+  local found, tracking = pcall(require, 'vim.lsp._changetracking')
+  if not found then
+    return
+  end
+  for _, client in ipairs(vim.lsp.get_clients({ bufnr = document.bufnr })) do
+    if client.id ~= document.client.id then
+      pcall(tracking.flush, client, document.bufnr)
+    end
+  end
+end
+
 --- Why the buffer does not take edits, if so.
 ---@param document ropewalk.Document
 ---@param version integer
@@ -150,6 +165,7 @@ function M.apply(document, version, edits)
   end
   restore_marks()
   restore_cursors()
+  hurry(document)
   if not ok then
     return tostring(err)
   end

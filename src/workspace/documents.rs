@@ -121,6 +121,15 @@ pub enum Applied {
     Suspect(String),
 }
 
+impl Applied {
+    fn of(document: &Snapshot) -> Applied {
+        match &document.trust {
+            Sync::Good => Applied::Yes,
+            Sync::Suspect(why) => Applied::Suspect(why.clone()),
+        }
+    }
+}
+
 /// The open documents.
 #[derive(Default)]
 pub struct Documents {
@@ -222,7 +231,7 @@ impl Documents {
             }
             if from < version && version <= to {
                 debug!(uri = document.uri, version, "a change that a resync has brought already");
-                return Applied::Yes;
+                return Applied::of(document);
             }
         }
         let mut steps = Vec::with_capacity(changes.len());
@@ -258,10 +267,7 @@ impl Documents {
         }
         document.version = version;
         let after = document.clone();
-        let applied = match &after.trust {
-            Sync::Good => Applied::Yes,
-            Sync::Suspect(why) => Applied::Suspect(why.clone()),
-        };
+        let applied = Applied::of(&after);
         self.publish(inner, &DocEvent::Changed { before, steps: steps.into(), after });
         applied
     }

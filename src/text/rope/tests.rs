@@ -192,7 +192,11 @@ proptest! {
     }
 
     #[test]
-    fn a_widened_splice_comes_back_from_its_edit(string in model::text(), ends: (prop::sample::Index, prop::sample::Index), new in model::text()) {
+    fn a_widened_splice_comes_back_from_its_edit(
+        string in model::text(),
+        ends: (prop::sample::Index, prop::sample::Index),
+        new in model::text(),
+    ) {
         let splice = splice_of(&string, ends, new);
         for breaks in BREAKS {
             let text = Text::new(&string, breaks);

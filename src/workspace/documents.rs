@@ -294,6 +294,13 @@ impl Documents {
         self.publish(inner, &DocEvent::Resynced(snapshot));
     }
 
+    /// The mirror of a document is known to be wrong: a change was lost. Edits are refused until a resync.
+    pub fn doubt(&self, key: &Key, why: &str) {
+        if let Some(document) = self.lock().open.get_mut(key) {
+            document.trust = Sync::Suspect(why.to_owned());
+        }
+    }
+
     /// `didSave`.
     pub fn save(&self, key: &Key) {
         let mut inner = self.lock();

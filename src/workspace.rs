@@ -108,6 +108,12 @@ impl Workspace {
         *self.settings.write().unwrap_or_else(PoisonError::into_inner) = settings;
     }
 
+    /// The key of a URI that the editor uses: that of its open document, else what the disk says it is; `None` for
+    /// documents that are virtual to us.
+    pub fn key_of(&self, uri: &str) -> Option<Key> {
+        self.documents.key_of(uri).or_else(|| paths::key_of_uri(&*self.ports.disk, uri))
+    }
+
     /// What a name in a tool call means.
     pub fn resolve(&self, file_path: &str) -> Result<Target, Refusal> {
         paths::resolve(&*self.ports.disk, &self.roots(), &self.documents, file_path)
@@ -115,8 +121,7 @@ impl Workspace {
 
     /// The text of a file or document as the user sees it; [`RefusalKind::NotFound`] when there is none.
     pub async fn view(&self, target: &Target) -> Result<View, Refusal> {
-        let _ = target;
-        todo!()
+        view::view(self, target).await
     }
 
     /// What a change would do now. Changes nothing.

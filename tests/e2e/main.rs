@@ -1,2 +1,3 @@
-//! x
-fn main() {}
+//! Real editors and real language servers.
+
+mod servers;

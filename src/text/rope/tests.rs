@@ -96,7 +96,7 @@ proptest! {
 
     #[test]
     fn a_spliced_text_is_the_spliced_string(
-        string in prop_oneof![3 => model::text(), 1 => model::long_text()],
+        string in prop_oneof![9 => model::text(), 1 => model::long_text()],
         splices in prop::collection::vec((any::<(prop::sample::Index, prop::sample::Index)>(), model::text()), 1..6),
     ) {
         for breaks in BREAKS {
@@ -139,7 +139,7 @@ proptest! {
     }
 
     #[test]
-    fn a_byte_is_found_again_by_its_position(string in prop_oneof![3 => model::text(), 1 => model::long_text()]) {
+    fn a_byte_is_found_again_by_its_position(string in prop_oneof![9 => model::text(), 1 => model::long_text()]) {
         for breaks in BREAKS {
             let text = Text::new(&string, breaks);
             // Of a long text the last stretch is enough.
@@ -166,21 +166,37 @@ proptest! {
         for breaks in BREAKS {
             let text = Text::new(&string, breaks);
             for encoding in ENCODINGS {
-                // As an editor does it: every range counts in the text before, so the last edit goes first.
+                let widened = text.widened(&splices);
+                prop_assert!(widened.windows(2).all(|pair| pair[0].range.end < pair[1].range.start));
+                let edits: Vec<TextEdit> =
+                    widened.iter().map(|splice| text.edit_of(splice, encoding)).collect();
+                // Every range counts in the text before, so the last edit goes first. VS Code looks all places up first.
                 let mut edited = string.clone();
-                for splice in text.widened(&splices).iter().rev() {
-                    let edit = text.edit_of(splice, encoding);
-                    let (next, clamp) = model::change(&edited, breaks, encoding, edit.range, &edit.new_text);
-                    prop_assert_eq!(clamp, Clamp::Exact);
-                    edited = next;
+                for edit in edits.iter().rev() {
+                    let (start, first) = model::byte_of(&string, breaks, encoding, edit.range.start);
+                    let (end, second) = model::byte_of(&string, breaks, encoding, edit.range.end);
+                    prop_assert_eq!((first, second), (Clamp::Exact, Clamp::Exact));
+                    edited.replace_range(start..end, &edit.new_text);
                 }
                 prop_assert_eq!(&edited, &expected);
+                // Neovim and Emacs look each place up when its turn comes. A CR and the LF of a later edit may have
+                // become a line end by then, but not to those who count LFs.
+                if breaks == LineBreaks::Lf {
+                    let edited = edits.iter().rev().fold(string.clone(), |edited, edit| {
+                        model::change(&edited, breaks, encoding, edit.range, &edit.new_text).0
+                    });
+                    prop_assert_eq!(&edited, &expected);
+                }
             }
         }
     }
 
     #[test]
-    fn a_widened_splice_comes_back_from_its_edit(string in model::text(), ends: (prop::sample::Index, prop::sample::Index), new in model::text()) {
+    fn a_widened_splice_comes_back_from_its_edit(
+        string in model::text(),
+        ends: (prop::sample::Index, prop::sample::Index),
+        new in model::text(),
+    ) {
         let splice = splice_of(&string, ends, new);
         for breaks in BREAKS {
             let text = Text::new(&string, breaks);

@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use expect_test::{Expect, expect};
+use expect_test::expect;
 
 use super::*;
 use crate::editor::{Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, EditReply, Editor, News, Resync};
@@ -151,14 +151,6 @@ async fn what_cannot_be_read_is_refused_with_words() {
     disk.fail(Operation::Read, "/w/secret", io::ErrorKind::PermissionDenied);
     disk.fail(Operation::Read, "/w/odd", io::ErrorKind::TimedOut);
     let (workspace, _) = workspace(disk);
-    async fn check(workspace: &Workspace, names: &[&str], expected: Expect) {
-        let mut lines = String::new();
-        for name in names {
-            let refusal = view_of(workspace, name).await.unwrap_err();
-            lines += &format!("{:?}: {refusal}\n", refusal.kind);
-        }
-        expected.assert_eq(&lines);
-    }
     let names = [
         "src/parsr.rs",
         "src/zzz",
@@ -174,10 +166,12 @@ async fn what_cannot_be_read_is_refused_with_words() {
         "odd",
         "big",
     ];
-    check(
-        &workspace,
-        &names,
-        expect![[r"
+    let mut lines = Vec::new();
+    for name in names {
+        let refusal = view_of(&workspace, name).await.unwrap_err();
+        lines.push(format!("{:?}: {refusal}\n", refusal.kind));
+    }
+    expect![[r"
             NotFound: There is no file src/parsr.rs. Did you mean src/parser.rs, src/parse.rs?
             NotFound: There is no file src/zzz.
             NotFound: There is no file readme.md. Did you mean README.md?
@@ -191,9 +185,8 @@ async fn what_cannot_be_read_is_refused_with_words() {
             Failed: secret may not be read: the system denies access to it.
             Failed: odd could not be read: Read of /w/odd fails as ordered.
             Failed: big has 52428801 bytes; files above 52428800 bytes are not read as text. Search it, or cut out the part you need with a command.
-        "]],
-    )
-    .await;
+        "]]
+    .assert_eq(&lines.concat());
     let refusal = view_of(&workspace, "src/parsr.rs").await.unwrap_err();
     assert_eq!(refusal.data, Some(json!({ "candidates": ["src/parser.rs", "src/parse.rs"] })));
 }
@@ -205,7 +198,7 @@ async fn a_slow_disk_holds_nobody_up() {
         let (go, wait) = mpsc::channel::<()>();
         let disk = MemoryDisk::new().with_file("/w/f", "text");
         disk.before(Operation::Read, move |_, _| {
-            wait.recv_timeout(Duration::from_secs(60)).expect("another task runs meanwhile");
+            wait.recv_timeout(Duration::from_mins(1)).expect("another task runs meanwhile");
         });
         let (workspace, _) = workspace(disk);
         if document {

@@ -6,6 +6,7 @@
 //! is heard; [`Habits`] are what is learned of a source over all documents.
 
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -172,10 +173,10 @@ impl Track {
         }
     }
 
-    /// Whether the text `want`, or a newer one, has been checked.
-    pub fn state(&self, want: Rev, habits: &Habits, noise: Noise, now: Instant) -> State {
+    /// Whether one of the texts `wanted` has been checked; the newest counts.
+    pub fn state(&self, wanted: RangeInclusive<Rev>, habits: &Habits, noise: Noise, now: Instant) -> State {
         let mut state = State::Silent;
-        for set in self.sets.iter().rev().take_while(|set| set.rev >= want) {
+        for set in self.sets.iter().rev().filter(|set| wanted.contains(&set.rev)) {
             let found = self.state_of(set, habits, noise, now);
             if matches!(found, State::Fresh(_)) {
                 return found;

@@ -28,7 +28,7 @@ fn run(track: &mut Track, habits: &mut Habits, script: &str) -> String {
             "none" => track.heard(Stamp::None, None, problems, now, habits),
             "begin" => noise.open_since = Some(now),
             "end" => noise = Noise { open_since: None, ended: Some(now) },
-            "?" => out.push(match track.state(102, habits, noise, now) {
+            "?" => out.push(match track.state(102..=Rev::MAX, habits, noise, now) {
                 State::Fresh(set) => format!("fresh {}", set.rev),
                 State::At(at) => format!("at {}", (at - zero).as_millis()),
                 State::Busy => "busy".into(),

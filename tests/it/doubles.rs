@@ -10,19 +10,17 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use ropewalk::config::Settings;
 use ropewalk::dispatch::call::{AccessInfo, ApprovalInfo, DecisionKind, Requirement, Timing};
 use ropewalk::dispatch::{CallParams, CallResult, ListToolsParams, PreviewResult, Status, ToolInfo};
 use ropewalk::editor::{ApplyEdit, Editor, FileChanged, News, Risk, ToolEvent, ToolEventKind};
-use ropewalk::languages::{DiagnosticsReport, Wait};
+use ropewalk::languages::{DiagnosticsReport, Forwarded, ProgressKind, SourceName, Wait};
 use ropewalk::permissions::Trust;
 use ropewalk::ports::Ports;
-use ropewalk::server::protocol::{
-    DiagnosticProgressParams, DidChangeDiagnosticSourcesParams, DidChangeDiagnosticsParams,
-};
 use ropewalk::server::{Begun, Calls, Rooms, ServeOptions, Sources};
 use ropewalk::text::{Position, Range, TextEdit};
 use ropewalk::tool::Content;
-use ropewalk::workspace::{Documents, Key, Snapshot, Workspace};
+use ropewalk::workspace::{Documents, Key, Roots, Target, Workspace};
 
 use crate::editor::{FakeEditor, Pipe};
 
@@ -186,27 +184,32 @@ impl Calls for Double {
 
 #[async_trait]
 impl Sources for Double {
-    fn forwarded(&self, said: DidChangeDiagnosticsParams) {
+    fn forwarded(&self, said: Forwarded) {
         self.told.lock().unwrap().push(json!({ "forwarded": said.uri, "at": self.version() }));
     }
 
-    fn named(&self, sources: DidChangeDiagnosticSourcesParams) {
-        self.told.lock().unwrap().push(json!({ "named": sources.sources.len() }));
+    fn editor_sources(&self, uri: &str, sources: Vec<SourceName>) {
+        self.told.lock().unwrap().push(json!({ "sources": sources, "of": uri }));
     }
 
-    fn progressed(&self, progress: DiagnosticProgressParams) {
-        self.told.lock().unwrap().push(json!({ "progressed": progress.source_id }));
+    fn progress(&self, source_id: &str, token: &str, kind: ProgressKind) {
+        self.told.lock().unwrap().push(json!({ "progress": source_id, "token": token, "kind": kind }));
     }
 
     fn file_changed(&self, change: &FileChanged) {
         self.told.lock().unwrap().push(json!({ "file": change }));
     }
 
-    fn configured(&self) {
-        self.told.lock().unwrap().push(json!("configured"));
+    fn configure(&self, settings: Arc<Settings>, roots: &Roots, _: bool) {
+        let told = json!({ "maxBytes": settings.output.max_bytes, "folders": roots.folders });
+        self.told.lock().unwrap().push(told);
     }
 
-    async fn report(&self, _: Vec<Snapshot>, _: &Wait, _: &CancellationToken) -> DiagnosticsReport {
+    fn trust_changed(&self) {
+        self.told.lock().unwrap().push(json!("trust"));
+    }
+
+    async fn report(&self, _: Option<&Target>, _: Option<i32>, _: &Wait, _: &CancellationToken) -> DiagnosticsReport {
         DiagnosticsReport::default()
     }
 
@@ -270,6 +273,7 @@ impl Bench {
     pub async fn ready(text: &str) -> Bench {
         let mut bench = Bench::start();
         bench.editor.initialize(json!({ "events": true, "resync": true, "approve": true })).await;
+        bench.double.told.lock().unwrap().clear();
         bench.editor.open(DOCUMENT, text);
         bench
     }

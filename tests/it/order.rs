@@ -174,9 +174,9 @@ async fn a_cancelled_call_answers_with_its_result() {
     let mut bench = Bench::ready("start").await;
     cancel_among_busy_handlers(&mut bench.editor, 300).await.unwrap();
     bench.double.open_gate("gate");
-    let settled = bench.editor.ask("ropewalk/settle", json!({})).await;
-    assert_eq!(settled["settled"], true);
-    bench.editor.accept_rest();
+    for _ in 0..299 {
+        assert_eq!(bench.editor.next().await["result"]["status"], "ok");
+    }
     assert_eq!(bench.editor.leave().await, 0);
 }
 

@@ -14,6 +14,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
+use tokio_util::task::TaskTracker;
 
 use super::known::Server;
 use super::settle::Rev;
@@ -24,7 +25,7 @@ use crate::workspace::Key;
 
 /// What a server is told. It takes effect in order, and not before the server is initialised.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Command {
+pub(super) enum Command {
     /// A document is open.
     Open {
         /// Which.
@@ -61,7 +62,7 @@ pub enum Command {
 
 /// What a server does or says.
 #[derive(Debug, Clone, PartialEq)]
-pub enum ServerEvent {
+pub(super) enum ServerEvent {
     /// It is initialised.
     Ready {
         /// How its positions count.
@@ -122,11 +123,11 @@ pub enum ServerEvent {
 }
 
 /// Takes what a server does or says; must return at once.
-pub type Sink = Arc<dyn Fn(ServerEvent) + Send + Sync>;
+pub(super) type Sink = Arc<dyn Fn(ServerEvent) + Send + Sync>;
 
 /// A folder as a server gets it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Root {
+pub(super) struct Root {
     /// Its path.
     pub path: PathBuf,
     /// Its `file:` URI.
@@ -134,7 +135,7 @@ pub struct Root {
 }
 
 /// The pipes of a server, and its process if it has one (a test's has none).
-pub struct Pipes {
+pub(super) struct Pipes {
     /// What it writes.
     pub reader: Box<dyn AsyncRead + Unpin + Send>,
     /// What it reads.
@@ -145,20 +146,27 @@ pub struct Pipes {
 
 /// A server's task; it ends with the server, and the server with it.
 #[derive(Debug)]
-pub struct Client {
+pub(super) struct Client {
     commands: mpsc::UnboundedSender<Command>,
 }
 
 impl Client {
-    /// Starts to talk to a server. Its last event is [`ServerEvent::Ended`].
-    pub fn start(pipes: Pipes, server: Arc<Server>, root: Option<Root>, clock: Arc<dyn Clock>, sink: Sink) -> Client {
+    /// Starts to talk to a server, on a task that `tasks` keeps count of. Its last event is [`ServerEvent::Ended`].
+    pub(super) fn start(
+        pipes: Pipes,
+        server: Arc<Server>,
+        root: Option<Root>,
+        clock: Arc<dyn Clock>,
+        sink: Sink,
+        tasks: &TaskTracker,
+    ) -> Client {
         let (commands, queue) = mpsc::unbounded_channel();
-        tokio::spawn(session::run(pipes, server, root, clock, sink, queue));
+        tasks.spawn(session::run(pipes, server, root, clock, sink, queue));
         Client { commands }
     }
 
     /// Tells the server something. Never blocks; when it is gone, nothing happens.
-    pub fn tell(&self, command: Command) {
+    pub(super) fn tell(&self, command: Command) {
         let _ = self.commands.send(command);
     }
 }

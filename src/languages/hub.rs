@@ -62,14 +62,14 @@ pub(super) enum Event {
     Found { key: Key, kind: String, finding: Finding },
     /// A server said something; `run` counts its starts.
     Server { id: ServerId, run: u32, event: ServerEvent },
-    /// A server could not be started.
+    /// A server could not be started, for this reason.
     NotStarted { id: ServerId, run: u32, why: String },
     /// Somebody waits.
     Wait { id: WaitId, request: Request },
     /// Somebody does not want to wait any longer.
     EndWait(WaitId),
     /// The settings or the folders changed.
-    Configure { settings: Arc<Settings>, folders: Vec<PathBuf> },
+    Configure { settings: Arc<Settings>, folders: Vec<PathBuf>, pinned: bool },
     /// Trust in some folder changed; `trusted` tells which of the roots in use are trusted now.
     Trust { trusted: Vec<PathBuf> },
     /// Everything shall end, within this time.
@@ -259,7 +259,10 @@ impl Hub {
             }
             Event::Wait { id, request } => self.wait(id, request, now),
             Event::EndWait(id) => self.end_wait(id, now),
-            Event::Configure { settings, folders } => self.configure(settings, folders),
+            Event::Configure { settings, folders, pinned } => {
+                self.pinned = pinned;
+                self.configure(settings, folders);
+            }
             Event::Trust { trusted } => self.trust(&trusted, now),
             Event::Shutdown(grace) => self.shutdown(grace),
         }
@@ -325,9 +328,7 @@ impl Hub {
                 let name = self.running.get(*id).map(|running| running.server.name.as_str()).unwrap_or_default();
                 format!("{name} on save")
             }
-            SourceKey::Editor(id) => {
-                self.editors.get(id).map_or_else(|| id.clone(), |source| source.name.clone())
-            }
+            SourceKey::Editor(id) => self.editors.get(id).map_or_else(|| id.clone(), |source| source.name.clone()),
         }
     }
 }

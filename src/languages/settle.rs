@@ -154,7 +154,8 @@ impl Track {
             Stamp::Foreign if !habits.lies() => return,
             _ => (newest, How::Loose),
         };
-        let same = self.sets.iter_mut().rev().find(|set| set.rev == rev && (set.how == How::Loose) == (how == How::Loose));
+        let same =
+            self.sets.iter_mut().rev().find(|set| set.rev == rev && (set.how == How::Loose) == (how == How::Loose));
         match same {
             Some(set) => {
                 self.gap = self.gap.max(now - set.last);
@@ -228,7 +229,9 @@ impl Track {
     pub fn look_back(&mut self, now: Instant, habits: &mut Habits, noise: Noise) {
         let Some((rev, sent)) = self.sent else { return };
         let quiet = self.sets.back().is_some_and(|set| {
-            set.rev == rev && set.how == How::Loose && !set.sure
+            set.rev == rev
+                && set.how == How::Loose
+                && !set.sure
                 && matches!(self.state_of(set, habits, noise, now), State::Fresh(_))
         });
         if let Some(set) = self.sets.back_mut().filter(|_| quiet) {

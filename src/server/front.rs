@@ -44,6 +44,7 @@ pub(super) struct Front {
     pub tasks: TaskTracker,
     /// Comes before the names of our commands.
     pub command_prefix: String,
+    repeatable: bool,
     state: Mutex<State>,
     introduced: watch::Sender<bool>,
 }

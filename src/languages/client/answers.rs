@@ -257,7 +257,11 @@ mod tests {
         register("w", "workspace/didChangeWatchedFiles", json!({ "watchers": [] }));
         assert!(answers.registered().watches() && !answers.registered().pulls());
         assert_eq!(notices.try_recv().ok(), None);
-        register("1", "textDocument/diagnostic", json!({ "identifier": "a", "documentSelector": [{ "language": "python" }] }));
+        register(
+            "1",
+            "textDocument/diagnostic",
+            json!({ "identifier": "a", "documentSelector": [{ "language": "python" }] }),
+        );
         register("2", "textDocument/diagnostic", json!({ "documentSelector": null }));
         register("3", "textDocument/diagnostic", json!({ "documentSelector": [{ "scheme": "file" }] }));
         assert_eq!(notices.try_recv(), Ok(Notice::AskAgain));

@@ -75,7 +75,8 @@ mod tests {
 
     #[test]
     fn changes_are_told_in_the_servers_counting() {
-        let (mut document, opened) = Document::open("u:x".into(), "c".into(), 101, &Text::new("é😀\rb\r\n", LineBreaks::Lf));
+        let (mut document, opened) =
+            Document::open("u:x".into(), "c".into(), 101, &Text::new("é😀\rb\r\n", LineBreaks::Lf));
         assert_eq!(opened["textDocument"]["text"], "é😀\rb\r\n");
         // The lone CR is a line end to the server; the place behind `b` is on its line 1.
         let step = Splice { range: 8..8, text: "!".into() };

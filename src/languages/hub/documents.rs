@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::{Base, Event, Hub, ServerId, SourceKey};
+use super::{Base, Hub, ServerId, SourceKey};
 use crate::languages::client::Command;
 use crate::languages::known;
 use crate::languages::problems::{self, Located};
@@ -102,7 +102,11 @@ impl Doc {
     /// Our number of a version of the editor's, in the epoch that is open.
     pub(super) fn rev_of(&self, version: i32) -> Option<Rev> {
         let wanted = self.open.map(|epoch| (epoch, version));
-        self.versions.iter().rev().find(|known| known.version.is_some() && known.version == wanted).map(|known| known.rev)
+        self.versions
+            .iter()
+            .rev()
+            .find(|known| known.version.is_some() && known.version == wanted)
+            .map(|known| known.rev)
     }
 
     /// Adds a text; its number.
@@ -123,9 +127,9 @@ impl Doc {
         }
         let steps = self.versions.iter().filter(|version| version.rev > from && version.rev <= to);
         if self.versions.front().is_some_and(|oldest| oldest.rev <= from + 1) {
-            return steps.flat_map(|version| version.steps.iter()).fold(list.to_vec(), |list, step| {
-                problems::moved(&list, std::slice::from_ref(step))
-            });
+            return steps
+                .flat_map(|version| version.steps.iter())
+                .fold(list.to_vec(), |list, step| problems::moved(&list, std::slice::from_ref(step)));
         }
         match (before, self.at(to)) {
             (Some(before), Some(after)) => {
@@ -268,7 +272,7 @@ impl Hub {
         }
     }
 
-    fn closed(&mut self, key: &Key) {
+    pub(super) fn closed(&mut self, key: &Key) {
         let Some(doc) = self.docs.remove(key) else { return };
         for id in doc.servers() {
             self.tell(id, Command::Close(key.clone()));
@@ -370,17 +374,5 @@ impl Hub {
                 !self.docs.values().any(|other| other.language == doc.language && !other.named.is_empty())
             }
         }
-    }
-}
-
-impl Event {
-    /// A look that is about to become an edit.
-    pub(in crate::languages) fn prepare(
-        target: Target,
-        language_id: Option<String>,
-        text: Text,
-        base: Arc<std::sync::OnceLock<Base>>,
-    ) -> Event {
-        Event::Look { target, language_id, text, base: Some(base) }
     }
 }

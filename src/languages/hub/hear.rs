@@ -53,7 +53,8 @@ impl Hub {
     /// The document a URI means, if one is known by it.
     pub(super) fn key_of(&self, uri: &str) -> Option<Key> {
         let by_name = || self.docs.iter().find(|(_, doc)| doc.uri == uri).map(|(key, _)| key.clone());
-        let path = url::Url::parse(uri).ok().filter(|url| url.scheme() == "file").and_then(|url| url.to_file_path().ok());
+        let path =
+            url::Url::parse(uri).ok().filter(|url| url.scheme() == "file").and_then(|url| url.to_file_path().ok());
         match path.map(Key::File) {
             Some(key) if self.docs.contains_key(&key) => Some(key),
             file => by_name().or(file),

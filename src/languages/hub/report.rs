@@ -52,9 +52,7 @@ impl Hub {
     ) -> SourceReport {
         let report = SourceReport::new(self.id_of(source), settled.verdict);
         let report = match (&settled.set, self.docs.get(&wanted.key)) {
-            (Some(set), Some(doc)) => {
-                self.with_set(report, doc, source, set, wanted.base.as_ref(), encoding)
-            }
+            (Some(set), Some(doc)) => self.with_set(report, doc, source, set, wanted.base.as_ref(), encoding),
             _ => report,
         };
         match &settled.detail {

@@ -296,7 +296,10 @@ impl Hub {
     }
 
     pub(super) fn restart_due(&mut self, now: Instant) {
-        let due: Vec<ServerId> = self.running.iter().filter(|running| retry(running).is_some_and(|at| at <= now))
+        let due: Vec<ServerId> = self
+            .running
+            .iter()
+            .filter(|running| retry(running).is_some_and(|at| at <= now))
             .map(|running| running.id)
             .collect();
         for id in due {
@@ -390,6 +393,11 @@ impl Hub {
         };
         // Servers know files by their real paths.
         let uri = self.key_of(&change.uri).and_then(|key| server_uri(&key)).unwrap_or_else(|| change.uri.clone());
+        if let Some(key) = self.key_of(&change.uri).filter(|_| change.kind == FileChangeKind::Deleted) {
+            if self.docs.get(&key).is_some_and(|doc| doc.open.is_none()) {
+                self.closed(&key);
+            }
+        }
         let ids: Vec<ServerId> = self.running.iter().filter(|running| running.up()).map(|running| running.id).collect();
         for id in ids {
             self.tell(id, Command::Watched(vec![(uri.clone(), kind)]));

@@ -354,14 +354,7 @@ impl Hub {
         track.is_some_and(|track| !track.spoke() && track.opened_at().is_some_and(|at| now - at >= cold))
     }
 
-    fn judge(
-        &self,
-        waiting: &Waiting,
-        doc: &WaitDoc,
-        source: &SourceKey,
-        budget: Duration,
-        now: Instant,
-    ) -> Judged {
+    fn judge(&self, waiting: &Waiting, doc: &WaitDoc, source: &SourceKey, budget: Duration, now: Instant) -> Judged {
         let settled = |verdict: Verdict, set: Option<Set>, detail: Option<String>| {
             Judged::Settled(Settled { verdict, set, at: now, detail })
         };
@@ -372,9 +365,7 @@ impl Hub {
                 SourceKey::OnSave(id) => Some(&self.running[*id].on_save),
                 SourceKey::Editor(id) => self.editors.get(id).map(|editor| &editor.habits),
             };
-            habits.map_or(State::Silent, |habits| {
-                track.state(doc.want..=doc.limit, habits, self.noise(source), now)
-            })
+            habits.map_or(State::Silent, |habits| track.state(doc.want..=doc.limit, habits, self.noise(source), now))
         });
         if let State::Fresh(set) = state {
             return settled(Verdict::Fresh, Some(set), None);
@@ -443,9 +434,7 @@ impl Hub {
             SourceKey::Editor(id) => self.editors.get(id).map(|editor| &editor.habits),
         };
         match (track, habits) {
-            (Some(track), Some(habits)) => {
-                track.state(late.want..=late.limit, habits, self.noise(&late.source), now)
-            }
+            (Some(track), Some(habits)) => track.state(late.want..=late.limit, habits, self.noise(&late.source), now),
             _ => State::Silent,
         }
     }
@@ -544,9 +533,6 @@ mod tests {
     fn the_end_of_the_error_stream_is_told() {
         assert_eq!(obituary("x", "ended with exit code 1", ""), "x ended with exit code 1");
         let long: String = (0..9).map(|line| format!("line {line}\n\n")).collect();
-        assert_eq!(
-            obituary("x", "ended", &long),
-            "x ended: line 3\nline 4\nline 5\nline 6\nline 7\nline 8"
-        );
+        assert_eq!(obituary("x", "ended", &long), "x ended: line 3\nline 4\nline 5\nline 6\nline 7\nline 8");
     }
 }

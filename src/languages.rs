@@ -1,5 +1,6 @@
 //! Language servers, their diagnostics, and what is known of them: verdicts that never say "clean" without knowing it.
 
+pub mod problems;
 pub mod verdict;
 
 use std::sync::Arc;

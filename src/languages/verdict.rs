@@ -1,9 +1,17 @@
 //! What is known of a document's problems after an edit, per source; and how it is told. Pure.
 
+mod conclusion;
+mod render;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::text::Range;
+pub use conclusion::{Conclusion, conclusion};
+pub use render::render;
+
+use super::problems::{Delta, Located, SYNTAX, clean, told};
+use crate::syntax::Check;
+use crate::text::{Encoding, Range, Text};
 
 /// What is known after some edits.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -60,11 +68,92 @@ pub struct SourceReport {
     pub resolved: usize,
     /// How many were there before and still are.
     pub unchanged: usize,
+    /// How many of the unchanged ones are errors.
+    #[serde(default)]
+    pub unchanged_errors: usize,
     /// How many of `new` (or `present`) are not listed.
     pub cut: usize,
     /// Words: the end of a crashed server's stderr, why it was not started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+}
+
+/// At most so many characters of [`SourceReport::detail`] are kept.
+const DETAIL_LIMIT: usize = 600;
+
+impl SourceReport {
+    /// A source that says nothing about the text, or nothing yet. Its baseline is [`Baseline::None`].
+    pub fn new(id: impl Into<String>, verdict: Verdict) -> SourceReport {
+        SourceReport {
+            id: id.into(),
+            verdict,
+            waited_ms: 0,
+            baseline: Baseline::None,
+            new: Vec::new(),
+            present: Vec::new(),
+            resolved: 0,
+            unchanged: 0,
+            unchanged_errors: 0,
+            cut: 0,
+            detail: None,
+        }
+    }
+
+    /// With what it says of `text`: at most `max` problems, in the positions of `encoding`.
+    #[must_use]
+    pub fn with_delta(
+        mut self,
+        baseline: Baseline,
+        delta: &Delta,
+        text: &Text,
+        encoding: Encoding,
+        max: usize,
+    ) -> SourceReport {
+        let (new, new_cut) = told(&delta.new, text, encoding, max);
+        let (present, present_cut) = told(&delta.present, text, encoding, max);
+        self.baseline = baseline;
+        self.cut = new_cut + present_cut;
+        (self.new, self.present) = (new, present);
+        self.resolved = delta.resolved.len();
+        self.unchanged = delta.unchanged.len();
+        self.unchanged_errors = delta.unchanged.iter().filter(|problem| problem.severity == Severity::Error).count();
+        self
+    }
+
+    /// With how long was waited for it (ms).
+    #[must_use]
+    pub fn with_waited(mut self, waited_ms: u64) -> SourceReport {
+        self.waited_ms = waited_ms;
+        self
+    }
+
+    /// With words, cleaned and bounded; blank ones are none.
+    #[must_use]
+    pub fn with_detail(mut self, detail: &str) -> SourceReport {
+        self.detail = Some(clean(detail, DETAIL_LIMIT)).filter(|detail| !detail.trim().is_empty());
+        self
+    }
+
+    /// What the embedded check says of `text`. `baseline` tells whether it was given a text before.
+    pub fn of_check(check: &Check, baseline: Baseline, text: &Text, encoding: Encoding, max: usize) -> SourceReport {
+        match check {
+            Check::NotChecked { reason } => SourceReport::new(SYNTAX, Verdict::NoServer).with_detail(reason),
+            Check::Faults(faults) => {
+                let list: Vec<Located> = faults.new.iter().map(Located::from).collect();
+                let delta = match baseline {
+                    Baseline::Known => Delta { new: list, ..Delta::default() },
+                    Baseline::None => Delta { present: list, ..Delta::default() },
+                };
+                let report = SourceReport::new(SYNTAX, Verdict::Fresh);
+                SourceReport {
+                    resolved: faults.resolved,
+                    unchanged: faults.unchanged,
+                    unchanged_errors: faults.unchanged,
+                    ..report.with_delta(baseline, &delta, text, encoding, max)
+                }
+            }
+        }
+    }
 }
 
 /// Whether a source had spoken about the text before the edit.
@@ -115,7 +204,7 @@ pub struct Problem {
     /// Its code, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// What it says; bounded, without control characters.
+    /// What it says; bounded, lines ended by LF, no other control characters.
     pub message: String,
 }
 

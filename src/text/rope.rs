@@ -127,7 +127,12 @@ impl Text {
         let (start, end) = (self.line_start(line), self.line_end(line));
         let slice = self.rope.byte_slice(start..end);
         let wanted = position.character as usize;
-        if wanted > units(slice, encoding) {
+        let length = units(slice, encoding);
+        if wanted == length + 1 && self.breaks == LineBreaks::Lf && self.splits_crlf(end + 1) {
+            // Editors that count LFs show the CR of a mixed file as content, and the user can put the cursor behind it.
+            return (end + 1, Clamp::Exact);
+        }
+        if wanted > length {
             return (end, Clamp::PastEnd);
         }
         let (byte, exact) = unit_to_byte(slice, wanted, encoding);
@@ -165,7 +170,25 @@ impl Text {
         TextEdit { range: self.range_of(splice.range.clone(), encoding), new_text: splice.text.clone() }
     }
 
-    /// The same change with both ends moved out of any CRLF, which no position can address.
+    /// The same changes as edits that positions can address: those that meet inside a CRLF become one, and then every
+    /// one is [widened](Text::widen). `splices` rise and do not overlap; neither do the results.
+    #[must_use]
+    pub fn widened(&self, splices: &[Splice]) -> Vec<Splice> {
+        let mut joined: Vec<Splice> = Vec::with_capacity(splices.len());
+        for splice in splices {
+            match joined.last_mut() {
+                Some(last) if last.range.end == splice.range.start && self.splits_crlf(splice.range.start) => {
+                    last.range.end = splice.range.end;
+                    last.text.push_str(&splice.text);
+                }
+                _ => joined.push(splice.clone()),
+            }
+        }
+        joined.iter().map(|splice| self.widen(splice)).collect()
+    }
+
+    /// The same change with both ends moved out of any CRLF, which no position can address. For several changes of one
+    /// text there is [`Text::widened`].
     #[must_use]
     pub fn widen(&self, splice: &Splice) -> Splice {
         let mut widened = splice.clone();
@@ -339,3 +362,6 @@ fn unit_to_byte(slice: RopeSlice<'_>, unit: usize, encoding: Encoding) -> (usize
 fn narrow(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod tests;

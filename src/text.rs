@@ -7,11 +7,13 @@ pub mod diff;
 pub mod line_ends;
 pub mod position;
 mod rope;
+mod shifts;
 pub mod similarity;
 
 pub use line_ends::{LineEnd, LineEnds};
 pub use position::{Clamp, Encoding, LineBreaks, Position, Range, TextEdit};
 pub use rope::Text;
+pub use shifts::{Shifts, Stick};
 
 use sha2::{Digest as _, Sha256};
 

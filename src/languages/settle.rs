@@ -6,6 +6,7 @@
 //! is heard; [`Habits`] are what is learned of a source over all documents.
 
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -153,7 +154,8 @@ impl Track {
             Stamp::Foreign if !habits.lies() => return,
             _ => (newest, How::Loose),
         };
-        let same = self.sets.iter_mut().rev().find(|set| set.rev == rev && (set.how == How::Loose) == (how == How::Loose));
+        let same =
+            self.sets.iter_mut().rev().find(|set| set.rev == rev && (set.how == How::Loose) == (how == How::Loose));
         match same {
             Some(set) => {
                 self.gap = self.gap.max(now - set.last);
@@ -172,10 +174,10 @@ impl Track {
         }
     }
 
-    /// Whether the text `want`, or a newer one, has been checked.
-    pub fn state(&self, want: Rev, habits: &Habits, noise: Noise, now: Instant) -> State {
+    /// Whether one of the texts `wanted` has been checked; the newest counts.
+    pub fn state(&self, wanted: RangeInclusive<Rev>, habits: &Habits, noise: Noise, now: Instant) -> State {
         let mut state = State::Silent;
-        for set in self.sets.iter().rev().take_while(|set| set.rev >= want) {
+        for set in self.sets.iter().rev().filter(|set| wanted.contains(&set.rev)) {
             let found = self.state_of(set, habits, noise, now);
             if matches!(found, State::Fresh(_)) {
                 return found;
@@ -227,7 +229,9 @@ impl Track {
     pub fn look_back(&mut self, now: Instant, habits: &mut Habits, noise: Noise) {
         let Some((rev, sent)) = self.sent else { return };
         let quiet = self.sets.back().is_some_and(|set| {
-            set.rev == rev && set.how == How::Loose && !set.sure
+            set.rev == rev
+                && set.how == How::Loose
+                && !set.sure
                 && matches!(self.state_of(set, habits, noise, now), State::Fresh(_))
         });
         if let Some(set) = self.sets.back_mut().filter(|_| quiet) {

@@ -114,6 +114,7 @@ pub(super) struct FakeTool {
     traits: Traits,
     act: Box<dyn Fn(Value, Context) -> Acting + Send + Sync>,
     plan: Option<Planning>,
+    access: Access,
 }
 
 impl FakeTool {
@@ -133,7 +134,14 @@ impl FakeTool {
             },
             act: Box::new(move |arguments, context| Box::pin(act(arguments, context))),
             plan: None,
+            access: Access::default(),
         }
+    }
+
+    /// Reads and writes this file.
+    pub(super) fn reaching(mut self, path: &str) -> FakeTool {
+        self.access = Access { reads: vec![path.to_owned()], writes: vec![path.to_owned()], ..Access::default() };
+        self
     }
 
     pub(super) fn parallel(mut self) -> FakeTool {
@@ -171,7 +179,7 @@ impl AnyTool for FakeTool {
     }
 
     fn access(&self, _: &Value) -> Access {
-        Access::default()
+        self.access.clone()
     }
 
     fn validate(&self, _: &Value) -> Result<(), ToolError> {

@@ -53,13 +53,10 @@ const PIPE: usize = 16 << 10;
 
 impl FakeEditor {
     /// An editor whose partner is started by `serve` and gives its exit code.
-    pub fn start<F>(serve: impl FnOnce(Pipe, Pipe) -> F) -> FakeEditor
-    where
-        F: Future<Output = u8> + Send + 'static,
-    {
+    pub fn start(serve: impl FnOnce(Pipe, Pipe) -> JoinHandle<u8>) -> FakeEditor {
         let (ours_in, theirs_out) = tokio::io::duplex(PIPE);
         let (theirs_in, ours_out) = tokio::io::duplex(PIPE);
-        let serving = tokio::spawn(serve(theirs_in, theirs_out));
+        let serving = serve(theirs_in, theirs_out);
         let (outgoing, queue) = mpsc::unbounded_channel();
         let (sender, incoming) = mpsc::unbounded_channel();
         let (may_read, paused) = watch::channel(true);

@@ -269,9 +269,9 @@ async fn news_leave_before_results_on_other_threads_too() {
     assert_eq!(bench.editor.leave().await, 0);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test]
 async fn a_handler_that_blocks_its_thread_stops_nobody_else() {
-    let mut bench = Bench::ready("start").await;
+    let mut bench = Bench::start_apart().await.made_ready("start").await;
     let id = bench.call("block", json!({}));
     for _ in 0..100 {
         bench.editor.splice(DOCUMENT, 0..0, "x");

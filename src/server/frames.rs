@@ -237,12 +237,18 @@ mod tests {
     fn what_is_a_message_and_what_is_not() {
         for (input, expected) in [
             (frame(PING), vec![PING.to_owned()]),
-            (frame(r#"{"jsonrpc":"2.0","id":1.5,"method":"x"}"#), vec!["bad: a message that is not JSON-RPC".to_owned()]),
+            (
+                frame(r#"{"jsonrpc":"2.0","id":1.5,"method":"x"}"#),
+                vec!["bad: a message that is not JSON-RPC".to_owned()],
+            ),
             (frame(r#"{"jsonrpc":"1.0","method":"x"}"#), vec!["bad: a message that is not JSON-RPC".to_owned()]),
             (frame("{"), vec!["bad: a message that is not JSON-RPC".to_owned()]),
             (frame(""), vec!["bad: a message that is not JSON-RPC".to_owned()]),
             (framed(b"\xff\xfe"), vec!["bad: a message that is not UTF-8".to_owned()]),
-            (b"Content-Type: x\r\n\r\n".to_vec(), vec![r#"bad: no Content-Length in the header "Content-Type: x""#.into()]),
+            (
+                b"Content-Type: x\r\n\r\n".to_vec(),
+                vec![r#"bad: no Content-Length in the header "Content-Type: x""#.into()],
+            ),
             (format!("content-LENGTH:{}\r\nX: y\r\nZ: w\r\n\r\n{PING}", PING.len()).into(), vec![PING.to_owned()]),
             (format!("rubbish Content-Length: {}\r\n\r\n{PING}", PING.len()).into(), vec![PING.to_owned()]),
         ] {

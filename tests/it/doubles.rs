@@ -295,7 +295,6 @@ impl Bench {
     /// Sends a call; gives its request id.
     pub fn call(&mut self, name: &str, arguments: Value) -> i64 {
         let call_id = format!("c{}", self.editor.next_id());
-        self.editor
-            .request("ropewalk/callTool", json!({ "name": name, "callId": call_id, "arguments": arguments }))
+        self.editor.request("ropewalk/callTool", json!({ "name": name, "callId": call_id, "arguments": arguments }))
     }
 }

@@ -200,7 +200,8 @@ impl FakeEditor {
         buffer.text.replace_range(range.clone(), text);
         buffer.version += 1;
         let version = buffer.version;
-        let (start, end) = (json!({ "line": 0, "character": range.start }), json!({ "line": 0, "character": range.end }));
+        let (start, end) =
+            (json!({ "line": 0, "character": range.start }), json!({ "line": 0, "character": range.end }));
         let change = json!({ "range": { "start": start, "end": end }, "text": text });
         self.notify(
             "textDocument/didChange",

@@ -156,9 +156,7 @@ async fn half_an_emoji_keeps_the_positions_in_step() {
     bench.editor.ask("initialize", json!({ "capabilities": capabilities })).await;
     bench.editor.open(DOCUMENT, "ab");
     let change = |version: i32, from: usize, to: usize, text: &str| {
-        let range = format!(
-            r#"{{"start":{{"line":0,"character":{from}}},"end":{{"line":0,"character":{to}}}}}"#
-        );
+        let range = format!(r#"{{"start":{{"line":0,"character":{from}}},"end":{{"line":0,"character":{to}}}}}"#);
         let changes = format!(r#"[{{"range":{range},"text":"{text}"}}]"#);
         let document = format!(r#"{{"uri":"{DOCUMENT}","version":{version}}}"#);
         let params = format!(r#"{{"textDocument":{document},"contentChanges":{changes}}}"#);
@@ -211,10 +209,7 @@ async fn an_editor_without_resync_is_told_what_is_lost() {
     assert_ne!(bench.rooms.workspace.documents.get(&key).unwrap().trust, ropewalk::workspace::documents::Sync::Good);
     bench.editor.open(DOCUMENT, "opened again");
     same_text(&mut bench.editor).await.unwrap();
-    assert_eq!(
-        bench.rooms.workspace.documents.get(&key).unwrap().trust,
-        ropewalk::workspace::documents::Sync::Good
-    );
+    assert_eq!(bench.rooms.workspace.documents.get(&key).unwrap().trust, ropewalk::workspace::documents::Sync::Good);
     assert_eq!(bench.editor.leave().await, 0);
 }
 

@@ -15,7 +15,10 @@ pub async fn requests_among_changes(editor: &mut FakeEditor) -> Result<(), Strin
         editor.splice(DOCUMENT, at..at + usize::from(n % 3 == 0), &format!("{}", n % 10));
         if n % 20 == 19 {
             let version = editor.buffers[DOCUMENT].version;
-            sent.push((editor.request("ropewalk/callTool", json!({ "name": "look", "callId": format!("{n}") })), version));
+            sent.push((
+                editor.request("ropewalk/callTool", json!({ "name": "look", "callId": format!("{n}") })),
+                version,
+            ));
         }
     }
     let mut older = 0;
@@ -183,8 +186,10 @@ async fn a_cancelled_call_answers_with_its_result() {
 #[tokio::test(start_paused = true)]
 async fn requests_can_be_cancelled_by_a_string_id_too_and_an_id_is_taken_until_its_answer() {
     let mut bench = Bench::ready("start").await;
-    let call = |name: &str| json!({ "jsonrpc": "2.0", "id": "one", "method": "ropewalk/callTool",
-        "params": { "name": name, "callId": name } });
+    let call = |name: &str| {
+        json!({ "jsonrpc": "2.0", "id": "one", "method": "ropewalk/callTool",
+        "params": { "name": name, "callId": name } })
+    };
     bench.editor.send(&call("wait"));
     bench.editor.send(&call("look"));
     let refused = bench.editor.next().await;

@@ -9,4 +9,6 @@ mod ends;
 mod front;
 mod naive;
 mod order;
+mod process;
+mod real;
 mod tidy;

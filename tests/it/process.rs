@@ -68,9 +68,17 @@ impl Binary {
     }
 
     async fn hello(&mut self, process_id: Option<u32>, options: Value) {
+        self.hello_in(process_id, options, None).await;
+    }
+
+    async fn hello_in(&mut self, process_id: Option<u32>, options: Value, folder: Option<&str>) {
         let capabilities = json!({ "workspace": { "applyEdit": true } });
-        let params =
-            json!({ "processId": process_id, "capabilities": capabilities, "initializationOptions": options });
+        let params = json!({
+            "processId": process_id,
+            "rootUri": folder,
+            "capabilities": capabilities,
+            "initializationOptions": options,
+        });
         let answer = self.ask(0, "initialize", params).await;
         assert_eq!(answer["result"]["serverInfo"]["name"], "ropewalk");
         self.notify("initialized", json!({})).await;
@@ -138,16 +146,17 @@ async fn the_end_of_input_in_the_middle_of_a_call_leaves_no_process_behind() {
         },
     });
     let mut binary = Binary::start();
-    binary.hello(None, options).await;
-    let document = json!({ "uri": "untitled:one", "languageId": "wedged", "version": 1, "text": "one\n" });
+    let root = folder.path().display().to_string();
+    binary.hello_in(None, options, Some(&format!("file://{root}"))).await;
+    let document = json!({ "uri": format!("file://{root}/one.wedged"), "languageId": "wedged", "version": 1, "text": "one\n" });
     binary.notify("textDocument/didOpen", json!({ "textDocument": document })).await;
     let listening = tokio::task::spawn_blocking(move || listen(&pipe));
-    let read = json!({ "name": "read", "arguments": { "file_path": "untitled:one" } });
+    let read = json!({ "name": "read", "arguments": { "file_path": "one.wedged" } });
     assert_eq!(binary.ask(1, "ropewalk/callTool", read).await["result"]["status"], "ok");
     let (heard, rest) = tokio::time::timeout(NEVER, listening).await.expect("a server that starts").unwrap();
     assert_eq!(heard, "started\n");
     // A call that waits for the editor's answer.
-    let write = json!({ "name": "write", "arguments": { "file_path": "untitled:one", "content": "two\n" } });
+    let write = json!({ "name": "write", "arguments": { "file_path": "one.wedged", "content": "two\n" } });
     binary.send(&json!({ "jsonrpc": "2.0", "id": 2, "method": "ropewalk/callTool", "params": write })).await;
     binary.next(|message| message["method"] == "workspace/applyEdit").await;
     binary.input = None;

@@ -3,6 +3,7 @@
 
 #![expect(unreachable_pub, reason = "the modules of a test binary are for each other")]
 
+mod documented;
 mod doubles;
 mod editor;
 mod ends;

@@ -1,6 +1,9 @@
 //! The life cycle of the real binary: how it ends, and that nothing it started outlives it.
 
-#![expect(clippy::disallowed_methods, reason = "the binary is started as an editor starts it, not as our own children are")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the binary is started as an editor starts it, not as our own children are"
+)]
 
 use std::path::Path;
 use std::process::Stdio;
@@ -148,7 +151,8 @@ async fn the_end_of_input_in_the_middle_of_a_call_leaves_no_process_behind() {
     let mut binary = Binary::start();
     let root = folder.path().display().to_string();
     binary.hello_in(None, options, Some(&format!("file://{root}"))).await;
-    let document = json!({ "uri": format!("file://{root}/one.wedged"), "languageId": "wedged", "version": 1, "text": "one\n" });
+    let document =
+        json!({ "uri": format!("file://{root}/one.wedged"), "languageId": "wedged", "version": 1, "text": "one\n" });
     binary.notify("textDocument/didOpen", json!({ "textDocument": document })).await;
     let listening = tokio::task::spawn_blocking(move || listen(&pipe));
     let read = json!({ "name": "read", "arguments": { "file_path": "one.wedged" } });

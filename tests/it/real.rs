@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::editor::{FakeEditor, Manner};
 
 /// The one document of these tests.
-const URI: &str = "file:///w/notes.txt";
+pub const URI: &str = "file:///w/notes.txt";
 
 /// An editor with the folder `/w`, which holds `notes.txt`, and the file open with an unsaved change.
 pub async fn editor_with_notes() -> (FakeEditor, Arc<MemoryDisk>) {

@@ -19,11 +19,8 @@ pub(super) struct Shaped {
 /// [`RefusalKind::Failed`] when its splices are not of this text.
 pub(super) fn shape(before: &Text, rewrite: &dyn Rewrite) -> Result<Shaped, Refusal> {
     let mark = if before.slice(0..BOM.len_utf8()).starts_with(BOM) { BOM.len_utf8() } else { 0 };
-    let bare = if mark == 0 {
-        before.clone()
-    } else {
-        before.spliced(&[Splice { range: 0..mark, text: String::new() }])
-    };
+    let bare =
+        if mark == 0 { before.clone() } else { before.spliced(&[Splice { range: 0..mark, text: String::new() }]) };
     let mut rewritten = rewrite.rewrite(Some(&bare))?;
     check(&bare, &rewritten.splices)?;
     let ends = uniform(&bare);
@@ -193,11 +190,12 @@ mod tests {
 
     #[test]
     fn splices_of_another_text_are_refused() {
-        for splices in
-            [vec![splice(0..9, "")], vec![splice(2..3, ""), splice(1..2, "")], vec![splice(1..2, "x")], vec![
-                splice(3..2, ""),
-            ]]
-        {
+        for splices in [
+            vec![splice(0..9, "")],
+            vec![splice(2..3, ""), splice(1..2, "")],
+            vec![splice(1..2, "x")],
+            vec![Splice { range: std::ops::Range { start: 3, end: 2 }, text: String::new() }],
+        ] {
             let refused = shape(&Text::new("é\n", LineBreaks::Lf), &Fixed(splices.clone())).unwrap_err();
             assert_eq!(refused.kind, RefusalKind::Failed, "{splices:?}");
         }

@@ -15,7 +15,13 @@ fn bench(disk: MemoryDisk) -> Bench {
 }
 
 fn files(bench: &Bench) -> Vec<FileChanged> {
-    bench.editor.told().into_iter().filter_map(|news| if let News::Files(files) = news { Some(files) } else { None }).flatten().collect()
+    bench
+        .editor
+        .told()
+        .into_iter()
+        .filter_map(|news| if let News::Files(files) = news { Some(files) } else { None })
+        .flatten()
+        .collect()
 }
 
 #[tokio::test]
@@ -56,10 +62,9 @@ async fn what_cannot_be_written_back_is_refused() {
     for (bytes, words) in [(&b"two \xe9\n"[..], "UTF-8"), (&b"two \0\n"[..], "binary")] {
         let bench = bench(MemoryDisk::new().with_file(PATH, bytes));
         let change = change(PATH, Replace("two".into(), "2".into()));
-        for refused in [
-            bench.workspace.preview(&change).await.err().unwrap(),
-            bench.replace("two", "2").await.unwrap_err(),
-        ] {
+        for refused in
+            [bench.workspace.preview(&change).await.err().unwrap(), bench.replace("two", "2").await.unwrap_err()]
+        {
             assert_eq!(refused.kind, RefusalKind::Failed);
             assert!(refused.message.contains(words), "{}", refused.message);
         }
@@ -123,8 +128,10 @@ async fn files_with_two_names_or_another_owner_are_overwritten_in_place() {
             bench.workspace.set_state_dir(state.map(Into::into));
             bench.replace("two", "2").await.unwrap();
             assert_eq!(bench.disk.bytes(PATH).unwrap(), b"one\n2\n");
-            let changes: Vec<_> = bench.disk.changes().into_iter().filter(|(done, _)| *done != Operation::CreateDirAll).collect();
-            let [(Operation::Replace, copy), (Operation::Overwrite, _), (Operation::Remove, removed)] = &changes[..] else {
+            let changes: Vec<_> =
+                bench.disk.changes().into_iter().filter(|(done, _)| *done != Operation::CreateDirAll).collect();
+            let [(Operation::Replace, copy), (Operation::Overwrite, _), (Operation::Remove, removed)] = &changes[..]
+            else {
                 panic!("{changes:?}")
             };
             assert_eq!(copy, removed);

@@ -112,6 +112,7 @@ impl Peer {
 
     /// Sends a request and waits for its answer, at most `deadline`. It is on its way when this returns: what is sent
     /// afterwards arrives after it. A future that is dropped cancels the request.
+    #[expect(clippy::needless_pass_by_value, reason = "callers build the parameters for the call")]
     pub fn request(
         &self,
         method: &str,
@@ -140,6 +141,7 @@ impl Peer {
     }
 
     /// Sends a notification. When the connection is over, nothing happens.
+    #[expect(clippy::needless_pass_by_value, reason = "callers build the parameters for the call")]
     pub fn notify(&self, method: &str, params: Value) {
         let message = if params.is_null() {
             json!({ "jsonrpc": "2.0", "method": method })

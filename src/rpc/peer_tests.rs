@@ -4,7 +4,7 @@ use super::*;
 use crate::ports::SystemClock;
 use tokio::io::{DuplexStream, duplex, split};
 
-const LONG: Duration = Duration::from_secs(600);
+const LONG: Duration = Duration::from_mins(10);
 
 /// Writes down what it gets and answers `echo`.
 #[derive(Clone, Default)]

@@ -115,10 +115,11 @@ impl Bench {
         }
         let mut command: Vec<String> = case.command.iter().map(|word| (*word).to_owned()).collect();
         command[0] = tools.join(&command[0]).to_string_lossy().into_owned();
-        settings
-            .diagnostics
-            .servers
-            .insert(case.server.into(), ServerSettings { command, ..ServerSettings::default() });
+        // One of them looks for shellcheck, which is among the tools.
+        let path = format!("{}:{}", tools.join("py/bin").display(), ropewalk::ports::env("PATH").unwrap());
+        let env = [("PATH".to_owned(), path)].into();
+        let own = ServerSettings { command, env, ..ServerSettings::default() };
+        settings.diagnostics.servers.insert(case.server.into(), own);
         languages.configure(Arc::new(settings), &Roots { folders: vec![root] }, false);
         documents.open(target.key.clone(), &uri, case.language, 1, case.clean);
         let text = documents.get(&target.key).unwrap().text;

@@ -177,7 +177,7 @@ impl Session {
                 },
                 notice = noticed.recv() => match notice {
                     Some(Notice::AskAgain) => self.ask_all(),
-                    Some(Notice::Closed(why)) => return why,
+                    Some(Notice::Closed(why)) => return format!("lost its connection: {why}"),
                     None => return "its connection is over".into(),
                 },
                 Some(done) = self.pulls.join_next() => match done {

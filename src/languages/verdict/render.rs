@@ -29,7 +29,7 @@ pub fn render(report: &DiagnosticsReport) -> String {
     }
     let more = report.other_files.len().saturating_sub(OTHER_FILES);
     if more > 0 {
-        out.push(0, &format!("errors appeared in {} more", count(more, "other file")));
+        out.push(0, &format!("the edit introduced errors in {} not listed", count(more, "more file")));
     }
     out.text
 }
@@ -59,9 +59,10 @@ impl Lines {
 fn render_document(document: &DocumentReport, out: &mut Lines) {
     let told = Told::of(document);
     let mut head = format!("{}: {}", path_of(&document.uri), told.headline(document));
-    let credits: Vec<String> = document.sources.iter().filter_map(credit).collect();
+    let checked = document.sources.iter().any(|source| source.verdict == Verdict::Fresh && checks(source));
+    let credits: Vec<String> = document.sources.iter().filter_map(|source| credit(source, checked)).collect();
     if !credits.is_empty() {
-        let _ = write!(head, " ({})", credits.join("; "));
+        let _ = write!(head, " [{}]", credits.join("; "));
     }
     out.push(0, &head);
     for found in &told.new {
@@ -71,9 +72,8 @@ fn render_document(document: &DocumentReport, out: &mut Lines) {
         found.push(if told.new.is_empty() { "" } else { ", may be old" }, out);
     }
     for source in document.sources.iter().filter(|source| source.cut > 0) {
-        out.push(1, &format!("{} more from {} not listed", source.cut, source.id));
+        out.push(1, &format!("{} more from {} not listed", source.cut, one_line(&source.id)));
     }
-    let checked = document.sources.iter().any(|source| source.verdict == Verdict::Fresh && checks(source));
     for source in &document.sources {
         if let Some(line) = remark(source, checked) {
             out.push(1, &line);
@@ -96,8 +96,8 @@ impl Found<'_> {
     fn push(&self, mark: &str, out: &mut Lines) {
         let Problem { range, severity, source, code, message } = self.problem;
         let (line, column) = (u64::from(range.start.line) + 1, u64::from(range.start.character) + 1);
-        let who = source.as_deref().unwrap_or(self.id);
-        let code = code.as_deref().map(|code| format!(" {code}")).unwrap_or_default();
+        let who = one_line(source.as_deref().unwrap_or(self.id));
+        let code = code.as_deref().map(|code| format!(" {}", one_line(code))).unwrap_or_default();
         out.push(1, &format!("{line}:{column} {} [{who}{code}{mark}] {message}", word(*severity)));
     }
 }
@@ -149,28 +149,28 @@ impl<'a> Told<'a> {
         let mut fresh = document.sources.iter().filter(|source| source.verdict == Verdict::Fresh);
         let yet = if document.sources.iter().any(|source| source.verdict == Verdict::Pending) { " yet" } else { "" };
         if fresh.clone().any(checks) {
-            let so_far = if self.new.is_empty() && self.present.is_empty() { "; nothing new so far" } else { "" };
-            return format!("not fully checked{yet}{so_far}");
+            let silent = self.new.is_empty() && self.present.is_empty() && fresh.all(|source| source.cut == 0);
+            return format!("not fully checked{yet}{}", if silent { "; nothing new so far" } else { "" });
         }
-        let syntax = match fresh.find(|source| source.id == SYNTAX) {
-            None => return format!("not checked{yet}"),
-            Some(source) if source.unchanged > 0 => {
-                format!("syntax no worse than before, {} left (not type-checked)", count(source.unchanged, "fault"))
-            }
-            Some(_) => "syntax ok (not type-checked)".to_owned(),
+        let Some(syntax) = fresh.find(|source| source.id == SYNTAX) else {
+            return format!("not checked{yet}");
         };
+        let mut words = if syntax.unchanged > 0 { "syntax no worse than before" } else { "syntax ok" }.to_owned();
+        for note in notes(syntax) {
+            let _ = write!(words, ", {note}");
+        }
         let waiting = |source: &SourceReport| !matches!(source.verdict, Verdict::NoServer | Verdict::Untrusted);
         let others = document.sources.iter().filter(|source| checks(source)).any(waiting);
-        if others { format!("not checked{yet}; {syntax}") } else { syntax }
+        if others {
+            format!("not checked{yet}; {words} (not type-checked)")
+        } else {
+            format!("{words} (not type-checked)")
+        }
     }
 }
 
-/// A source that has checked this very text, and what it says beside the problems that are listed. The embedded check is
-/// only worth naming if it has something to say: that it is content, others say better.
-fn credit(source: &SourceReport) -> Option<String> {
-    if source.verdict != Verdict::Fresh {
-        return None;
-    }
+/// What a source says of the problems that were there before the edit.
+fn notes(source: &SourceReport) -> Vec<String> {
     let mut notes = Vec::new();
     if source.resolved > 0 {
         notes.push(format!("{} resolved", source.resolved));
@@ -178,16 +178,31 @@ fn credit(source: &SourceReport) -> Option<String> {
     match (source.unchanged, source.unchanged_errors) {
         (0, _) => {}
         (unchanged, 0) => notes.push(format!("{unchanged} unchanged")),
-        (unchanged, errors) if errors >= unchanged => {
-            notes.push(count(unchanged, "unchanged error"));
-        }
+        (unchanged, errors) if errors >= unchanged => notes.push(count(unchanged, "unchanged error")),
         (unchanged, errors) => notes.push(format!("{unchanged} unchanged, of them {}", count(errors, "error"))),
     }
-    match (notes.is_empty(), checks(source)) {
-        (true, true) => Some(source.id.clone()),
-        (true, false) => None,
-        (false, _) => Some(format!("{}: {}", source.id, notes.join(", "))),
+    notes
+}
+
+/// A source that has checked this very text, and what it says beside the problems that are listed.
+///
+/// The embedded check is only worth naming if it has something to say that the headline has not: where others have
+/// `checked` the text, they say better that it is well.
+fn credit(source: &SourceReport, checked: bool) -> Option<String> {
+    if source.verdict != Verdict::Fresh {
+        return None;
     }
+    let mut notes = notes(source);
+    if !checks(source) {
+        match (checked, source.new.is_empty() && source.present.is_empty()) {
+            (false, true) => return None,
+            (false, false) => notes.insert(0, "not type-checked".to_owned()),
+            (true, _) if notes.is_empty() => return None,
+            (true, _) => {}
+        }
+    }
+    let id = one_line(&source.id);
+    Some(if notes.is_empty() { id } else { format!("{id}: {}", notes.join(", ")) })
 }
 
 /// What is to be said of a source that has not checked this very text. That some server is not there at all is only
@@ -206,14 +221,19 @@ fn remark(source: &SourceReport, checked: bool) -> Option<String> {
         Verdict::Untrusted => "not started, since the folder is not trusted",
         Verdict::Superseded => "superseded, the user typed on before it answered",
     };
-    let detail = source.detail.as_deref().map(|detail| format!(": {detail}")).unwrap_or_default();
-    Some(format!("{}: {state}{detail}", source.id))
+    let detail = match source.detail.as_deref().map(str::trim) {
+        None | Some("") => String::new(),
+        Some(line) if !line.contains('\n') => format!(" ({line})"),
+        Some(lines) => format!(":\n{lines}"),
+    };
+    Some(format!("{}: {state}{detail}", one_line(&source.id)))
 }
 
 fn render_other(file: &FileReport, out: &mut Lines) {
     let mut list: Vec<Found<'_>> = file.new.iter().map(|problem| Found { problem, id: &file.source }).collect();
     list.sort_by_key(|found| (found.problem.severity, found.problem.range));
-    out.push(0, &format!("{}: the edit introduced {} there ({})", path_of(&file.uri), tally(&list), file.source));
+    let (path, who) = (path_of(&file.uri), one_line(&file.source));
+    out.push(0, &format!("{path}: the edit introduced {} there [{who}]", tally(&list)));
     for found in list.iter().take(ERRORS_PER_FILE) {
         found.push("", out);
     }
@@ -231,6 +251,11 @@ fn tally(list: &[Found<'_>]) -> String {
         .map(|(number, severity)| count(number, word(severity)))
         .collect();
     if parts.is_empty() { "nothing".to_owned() } else { parts.join(", ") }
+}
+
+/// A name as one line.
+fn one_line(name: &str) -> String {
+    clean(name, usize::MAX).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn word(severity: Severity) -> &'static str {

@@ -6,11 +6,15 @@ mod clock;
 mod disk;
 mod memory_disk;
 mod random;
+mod system_disk;
+#[cfg(test)]
+mod twins;
 
 pub use clock::{Clock, SystemClock};
-pub use disk::{DirEntry, Disk, FileKind, Metadata, SystemDisk};
-pub use memory_disk::MemoryDisk;
+pub use disk::{DirEntry, Disk, FileKind, Metadata};
+pub use memory_disk::{MemoryDisk, Operation};
 pub use random::{Random, Seeded, SystemRandom};
+pub use system_disk::SystemDisk;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,1 +1,345 @@
-//! Every child process: its group, its environment, its end.
+//! Every child process: its own group, a scrubbed environment, bounded output, and an end with everything it started.
+//!
+//! Nothing else in the crate spawns. A child's standard streams are pipes; its error stream is kept as a short tail for
+//! messages. A child ends by [`Child::stop`] (politely, then by force), and at once when its [`Child`] is dropped or the
+//! runtime goes down; each time the whole process group goes with it.
+
+mod environment;
+mod tail;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessGroup};
+use rustix::process::Signal;
+use tokio::io::{AsyncReadExt as _, BufReader};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+use tokio::sync::{mpsc, watch};
+use tracing::debug;
+
+use crate::ports::Clock;
+use tail::Tail;
+
+/// Bytes of a child's error stream that are kept.
+const TAIL_BYTES: usize = 4096;
+
+/// How long the error stream may go on after its process ended (a grandchild can hold it open), before the end is told.
+const STDERR_GRACE: Duration = Duration::from_millis(200);
+
+/// A program to start.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Launch {
+    /// The program; a full path, see [`find`].
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Where it runs; `None`: where we do.
+    pub dir: Option<PathBuf>,
+    /// Variables on top of the scrubbed environment.
+    pub env: BTreeMap<String, String>,
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// By itself, with this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+    /// Nobody could tell.
+    Unknown,
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Exit::Code(code) => write!(f, "ended with exit code {code}"),
+            Exit::Signal(signal) => write!(f, "was ended by signal {signal}"),
+            Exit::Unknown => f.write_str("ended"),
+        }
+    }
+}
+
+/// A running child. Dropping it kills its process group.
+#[derive(Debug)]
+pub struct Child {
+    id: u32,
+    stderr: Arc<Mutex<Tail>>,
+    exit: watch::Receiver<Option<Exit>>,
+    stop: mpsc::UnboundedSender<Duration>,
+}
+
+/// A child that was just started, and its pipes.
+#[derive(Debug)]
+pub struct Spawned {
+    /// The child.
+    pub child: Child,
+    /// What it reads.
+    pub stdin: ChildStdin,
+    /// What it writes.
+    pub stdout: ChildStdout,
+}
+
+/// Starts a program in a process group of its own. Errors are the operating system's (not found, not executable).
+pub fn spawn(launch: &Launch, clock: &Arc<dyn Clock>) -> io::Result<Spawned> {
+    let mut command = CommandWrap::with_new(&launch.program, |command| {
+        command
+            .args(&launch.args)
+            .env_clear()
+            .envs(environment::scrubbed(std::env::vars_os()))
+            .envs(&launch.env)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        if let Some(dir) = &launch.dir {
+            command.current_dir(dir);
+        }
+    });
+    let mut group = Group { child: command.wrap(ProcessGroup::leader()).wrap(KillOnDrop).spawn()?, over: false };
+    let missing = || io::Error::other("the child has no pipe");
+    let stdin = group.child.stdin().take().ok_or_else(missing)?;
+    let stdout = group.child.stdout().take().ok_or_else(missing)?;
+    let errors = group.child.stderr().take().ok_or_else(missing)?;
+    let id = group.child.id().unwrap_or_default();
+    let stderr = Arc::new(Mutex::new(Tail::new(TAIL_BYTES)));
+    let (tell, exit) = watch::channel(None);
+    let (stop, stops) = mpsc::unbounded_channel();
+    tokio::spawn(keep(group, errors, Arc::clone(&stderr), tell, stops, Arc::clone(clock)));
+    Ok(Spawned { child: Child { id, stderr, exit, stop }, stdin, stdout })
+}
+
+impl Child {
+    /// The process id, which is also that of its group.
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// The last whole lines of its error stream, at most 4 KiB.
+    pub fn stderr(&self) -> String {
+        self.stderr.lock().unwrap_or_else(PoisonError::into_inner).text()
+    }
+
+    /// Asks the group to end (TERM), and ends it by force (KILL) after `grace`. Returns at once.
+    pub fn stop(&self, grace: Duration) {
+        // An error means that the process is over already.
+        let _ = self.stop.send(grace);
+    }
+
+    /// Waits until the process has ended; answers at once afterwards.
+    pub async fn exited(&self) -> Exit {
+        let mut exit = self.exit.clone();
+        match exit.wait_for(Option::is_some).await {
+            Ok(found) => found.unwrap_or(Exit::Unknown),
+            Err(_) => Exit::Unknown,
+        }
+    }
+}
+
+/// The operating system's side of a child; whatever is left of the group is killed when it goes.
+struct Group {
+    child: Box<dyn ChildWrapper>,
+    over: bool,
+}
+
+impl Group {
+    fn signal(&self, signal: Signal) {
+        // The usual error is that no process of the group is left, which is what was wanted.
+        if let Err(error) = self.child.signal(signal.as_raw()) {
+            debug!(%error, ?signal, "signalling a process group");
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if !self.over {
+            self.signal(Signal::KILL);
+        }
+    }
+}
+
+/// Watches one child to its end.
+async fn keep(
+    mut group: Group,
+    errors: ChildStderr,
+    stderr: Arc<Mutex<Tail>>,
+    tell: watch::Sender<Option<Exit>>,
+    mut stops: mpsc::UnboundedReceiver<Duration>,
+    clock: Arc<dyn Clock>,
+) {
+    let drain = tokio::spawn(drain(errors, stderr));
+    let mut kill_at = None;
+    let status = loop {
+        let force = async {
+            match kill_at {
+                Some(instant) => clock.sleep(instant - clock.now()).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            status = group.child.wait() => break status,
+            stop = stops.recv(), if kill_at.is_none() => match stop {
+                Some(grace) => {
+                    group.signal(Signal::TERM);
+                    kill_at = Some(clock.now() + grace);
+                }
+                // The handle is gone: nobody is interested in a polite end any more.
+                None => kill_at = Some(clock.now()),
+            },
+            () = force => {
+                group.signal(Signal::KILL);
+                break group.child.wait().await;
+            }
+        }
+    };
+    // What the leader left behind in its group goes too.
+    group.signal(Signal::KILL);
+    group.over = true;
+    tokio::select! {
+        _ = drain => {}
+        () = clock.sleep(STDERR_GRACE) => {}
+    }
+    let exit = match status {
+        Ok(status) => status.code().map(Exit::Code).or(status.signal().map(Exit::Signal)).unwrap_or(Exit::Unknown),
+        Err(error) => {
+            debug!(%error, "waiting for a child");
+            Exit::Unknown
+        }
+    };
+    let _ = tell.send(Some(exit));
+}
+
+async fn drain(mut errors: ChildStderr, tail: Arc<Mutex<Tail>>) {
+    let mut buffer = [0; 1024];
+    while let Ok(count @ 1..) = errors.read(&mut buffer).await {
+        tail.lock().unwrap_or_else(PoisonError::into_inner).push(&buffer[..count]);
+    }
+}
+
+/// What a short program printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Printed {
+    /// How it ended.
+    pub exit: Exit,
+    /// Its output, at most 64 KiB, invalid UTF-8 replaced.
+    pub stdout: String,
+    /// The end of its error stream.
+    pub stderr: String,
+}
+
+/// Runs a program that is expected to end soon, with an empty standard input. One that does not end within `deadline`
+/// is killed with its group; the error kind is then [`io::ErrorKind::TimedOut`].
+pub async fn run(launch: &Launch, deadline: Duration, clock: &Arc<dyn Clock>) -> io::Result<Printed> {
+    const LIMIT: u64 = 64 * 1024;
+    let Spawned { child, stdin, stdout } = spawn(launch, clock)?;
+    drop(stdin);
+    let work = async {
+        let mut out = Vec::new();
+        let mut stdout = BufReader::new(stdout).take(LIMIT);
+        let _ = stdout.read_to_end(&mut out).await;
+        // Whatever is beyond the limit is read and dropped, so that the program is not stopped by a full pipe.
+        let mut rest = stdout.into_inner();
+        let _ = tokio::io::copy(&mut rest, &mut tokio::io::sink()).await;
+        let exit = child.exited().await;
+        Printed { exit, stdout: String::from_utf8_lossy(&out).into_owned(), stderr: child.stderr() }
+    };
+    tokio::select! {
+        printed = work => Ok(printed),
+        () = clock.sleep(deadline) => Err(io::Error::new(io::ErrorKind::TimedOut, "the program did not end in time")),
+    }
+}
+
+/// The full path of a program: first in `folders`, then on `PATH`. A name with a `/` is a path itself.
+pub fn find(program: &str, folders: &[PathBuf]) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = folders.iter().cloned().chain(std::env::split_paths(&path).filter(|folder| folder.is_absolute()));
+    let joined = std::env::join_paths(folders).ok()?;
+    which::which_in(program, Some(joined), Path::new("/")).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::SystemClock;
+    use tokio::io::AsyncBufReadExt as _;
+
+    fn shell(script: &str) -> Launch {
+        let program = find("sh", &[]).unwrap();
+        Launch { program, args: vec!["-c".into(), script.into()], ..Launch::default() }
+    }
+
+    fn clock() -> Arc<dyn Clock> {
+        Arc::new(SystemClock)
+    }
+
+    async fn first_line(stdout: &mut BufReader<ChildStdout>) -> String {
+        let mut line = String::new();
+        stdout.read_line(&mut line).await.unwrap();
+        line.trim().to_owned()
+    }
+
+    /// Everybody in the group holds the pipe: its end means that nobody is left.
+    async fn nobody_left(mut stdout: BufReader<ChildStdout>) {
+        let mut rest = Vec::new();
+        stdout.read_to_end(&mut rest).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn output_exit_and_errors_are_seen() {
+        let printed = run(&shell("echo out; echo err >&2; exit 3"), Duration::from_secs(30), &clock()).await.unwrap();
+        assert_eq!(printed, Printed { exit: Exit::Code(3), stdout: "out\n".into(), stderr: "err\n".into() });
+    }
+
+    #[tokio::test]
+    async fn a_program_that_does_not_end_is_killed() {
+        let error = run(&shell("sleep 1000"), Duration::from_millis(20), &clock()).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[tokio::test]
+    async fn secrets_stay_out_and_additions_come_in() {
+        let mut launch = shell("echo \"$EXTRA,${PATH:+path},${CARGO_PKG_NAME-none}\"");
+        launch.env.insert("EXTRA".into(), "yes".into());
+        let printed = run(&launch, Duration::from_secs(30), &clock()).await.unwrap();
+        assert_eq!(printed.stdout, "yes,path,none\n");
+    }
+
+    #[tokio::test]
+    async fn a_dropped_child_takes_its_group_with_it() {
+        let spawned = spawn(&shell("sleep 1000 & echo ready; wait"), &clock()).unwrap();
+        let mut stdout = BufReader::new(spawned.stdout);
+        assert_eq!(first_line(&mut stdout).await, "ready");
+        drop(spawned.child);
+        nobody_left(stdout).await;
+    }
+
+    #[tokio::test]
+    async fn one_that_ignores_the_polite_signal_is_killed() {
+        let spawned = spawn(&shell("trap '' TERM; echo ready; while :; do sleep 1; done"), &clock()).unwrap();
+        let mut stdout = BufReader::new(spawned.stdout);
+        assert_eq!(first_line(&mut stdout).await, "ready");
+        spawned.child.stop(Duration::from_millis(10));
+        assert_eq!(spawned.child.exited().await, Exit::Signal(9));
+        nobody_left(stdout).await;
+    }
+
+    #[tokio::test]
+    async fn what_the_leader_leaves_behind_is_killed() {
+        let spawned = spawn(&shell("sleep 1000 2>/dev/null & echo ready"), &clock()).unwrap();
+        assert_eq!(spawned.child.exited().await, Exit::Code(0));
+        nobody_left(BufReader::new(spawned.stdout)).await;
+    }
+
+    #[test]
+    fn programs_are_found_in_the_given_folders_and_on_the_path() {
+        assert!(find("sh", &[]).is_some());
+        assert_eq!(find("sh", &[PathBuf::from("/bin")]), Some(PathBuf::from("/bin/sh")));
+        assert_eq!(find("no-such-program-anywhere", &[]), None);
+    }
+}

@@ -5,6 +5,8 @@
 
 pub mod diff;
 pub mod line_ends;
+#[cfg(test)]
+pub(crate) mod model;
 pub mod position;
 mod rope;
 mod shifts;
@@ -40,6 +42,7 @@ impl Splice {
     }
 
     /// The splice that undoes this one, given the text it was applied to.
+    #[must_use]
     pub fn inverse(&self, before: &Text) -> Splice {
         Splice { range: self.range.start..self.range.start + self.text.len(), text: before.slice(self.range.clone()) }
     }
@@ -50,7 +53,12 @@ pub const BOM: char = '\u{feff}';
 
 /// SHA-256, in lower-case hex, of the UTF-8 text without its byte order mark: the `hash` of the protocol.
 pub fn hash(text: &str) -> String {
-    hex(&Sha256::digest(text.strip_prefix(BOM).unwrap_or(text)))
+    hash_bytes(text.strip_prefix(BOM).unwrap_or(text).as_bytes())
+}
+
+/// SHA-256, in lower-case hex, of bytes as they are: what tells whether a file is still the one that was read.
+pub fn hash_bytes(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {

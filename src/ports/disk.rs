@@ -1,7 +1,10 @@
 //! Files as a port. Blocking: callers on the runtime wrap a call in `spawn_blocking`.
+//!
+//! Reading follows links, as everybody does. Changing does not: a path to change must be canonical, and a link anywhere
+//! in it is refused with [`io::ErrorKind::InvalidInput`]. So what was looked at and approved is what is changed, even
+//! when somebody swaps a folder for a link in between.
 
-use std::io::{self, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// What a path names.
@@ -28,14 +31,15 @@ pub struct Metadata {
     pub mode: u32,
     /// Number of names (hard links) of the file.
     pub links: u64,
-    /// Whether the file belongs to the user we run as.
+    /// Whether a new file put in its place differs in nothing but its content: it belongs to the user we run as and a
+    /// group of that user, and carries no access lists or extended attributes.
     pub owned: bool,
 }
 
 /// One name in a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DirEntry {
-    /// The last component.
+    /// The last component. Bytes that are not UTF-8 show as U+FFFD; such a file can be listed, but not named.
     pub name: String,
     /// What it is, links not followed.
     pub kind: FileKind,
@@ -43,7 +47,7 @@ pub struct DirEntry {
 
 /// Reads and writes files.
 pub trait Disk: Send + Sync + 'static {
-    /// The whole content.
+    /// The whole content of a regular file; anything else is an error at once, never a wait for a pipe's other end.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
     /// What the path names, links followed.
     fn metadata(&self, path: &Path) -> io::Result<Metadata>;
@@ -51,126 +55,23 @@ pub trait Disk: Send + Sync + 'static {
     fn link_metadata(&self, path: &Path) -> io::Result<Metadata>;
     /// The path with every link resolved; it must exist.
     fn canonicalize(&self, path: &Path) -> io::Result<PathBuf>;
+    /// What a symbolic link says, as it stands there; an error for anything else.
+    fn read_link(&self, path: &Path) -> io::Result<PathBuf>;
     /// The names in a directory, sorted.
     fn read_dir(&self, path: &Path) -> io::Result<Vec<DirEntry>>;
-    /// Makes a directory and its parents.
+    /// Makes a directory and its parents; content with one that is there.
     fn create_dir_all(&self, path: &Path) -> io::Result<()>;
     /// Puts `bytes` in the place of the file as one step: a temporary file beside it, flushed to the disk, renamed over
-    /// it, and the directory flushed. `mode` are the permission bits of the new file. `path` must not be a link.
+    /// it, and the directory flushed. `mode` are the permission bits of the new file; its group is the old file's.
     /// `still` is asked just before the rename; if it says no, nothing changes and the error kind is
-    /// [`io::ErrorKind::Interrupted`].
+    /// [`io::ErrorKind::Interrupted`]. After any error the old file is there, whole, and no temporary file is left.
     fn replace(&self, path: &Path, bytes: &[u8], mode: u32, still: &mut dyn FnMut() -> bool) -> io::Result<()>;
-    /// Makes a new file with `bytes`; fails with [`io::ErrorKind::AlreadyExists`] when the name is taken.
+    /// Makes a new file with `bytes`, whole from its first moment, in a directory that exists; fails with
+    /// [`io::ErrorKind::AlreadyExists`] when the name is taken, be it by a dangling link.
     fn create(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
     /// Overwrites the content of an existing file, keeping its inode: owner, access lists and other names stay. Not
     /// atomic, so the caller has put a copy aside.
     fn overwrite(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
-}
-
-/// The real disk.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct SystemDisk;
-
-fn metadata_of(metadata: &std::fs::Metadata) -> Metadata {
-    let kind = match metadata.file_type() {
-        kind if kind.is_file() => FileKind::File,
-        kind if kind.is_dir() => FileKind::Directory,
-        kind if kind.is_symlink() => FileKind::Link,
-        _ => FileKind::Other,
-    };
-    Metadata {
-        kind,
-        len: metadata.len(),
-        mode: metadata.mode() & 0o7777,
-        links: metadata.nlink(),
-        owned: metadata.uid() == rustix::process::geteuid().as_raw(),
-    }
-}
-
-fn parent(path: &Path) -> io::Result<&Path> {
-    path.parent().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path has no parent directory"))
-}
-
-/// Flushes a directory, so that a new or renamed name in it survives a power cut.
-fn sync_dir(path: &Path) -> io::Result<()> {
-    std::fs::File::open(path)?.sync_all()
-}
-
-#[expect(clippy::disallowed_methods, reason = "this is the port that the ban points to")]
-impl Disk for SystemDisk {
-    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        std::fs::read(path)
-    }
-
-    fn metadata(&self, path: &Path) -> io::Result<Metadata> {
-        std::fs::metadata(path).map(|found| metadata_of(&found))
-    }
-
-    fn link_metadata(&self, path: &Path) -> io::Result<Metadata> {
-        std::fs::symlink_metadata(path).map(|found| metadata_of(&found))
-    }
-
-    fn canonicalize(&self, path: &Path) -> io::Result<PathBuf> {
-        std::fs::canonicalize(path)
-    }
-
-    fn read_dir(&self, path: &Path) -> io::Result<Vec<DirEntry>> {
-        let mut entries = Vec::new();
-        for entry in std::fs::read_dir(path)? {
-            let entry = entry?;
-            let kind = match entry.file_type()? {
-                kind if kind.is_file() => FileKind::File,
-                kind if kind.is_dir() => FileKind::Directory,
-                kind if kind.is_symlink() => FileKind::Link,
-                _ => FileKind::Other,
-            };
-            entries.push(DirEntry { name: entry.file_name().to_string_lossy().into_owned(), kind });
-        }
-        entries.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(entries)
-    }
-
-    fn create_dir_all(&self, path: &Path) -> io::Result<()> {
-        std::fs::create_dir_all(path)
-    }
-
-    fn replace(&self, path: &Path, bytes: &[u8], mode: u32, still: &mut dyn FnMut() -> bool) -> io::Result<()> {
-        let folder = parent(path)?;
-        let mut file = tempfile::Builder::new().prefix(".ropewalk-").tempfile_in(folder)?;
-        file.write_all(bytes)?;
-        file.as_file().set_permissions(std::fs::Permissions::from_mode(mode))?;
-        file.as_file().sync_all()?;
-        if !still() {
-            return Err(io::Error::new(io::ErrorKind::Interrupted, "the file changed while it was being written"));
-        }
-        file.persist(path).map_err(|failed| failed.error)?;
-        sync_dir(folder)
-    }
-
-    fn create(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        let folder = parent(path)?;
-        // The mode that an ordinary creation gives: what the umask leaves of 0666.
-        let mode = std::fs::Permissions::from_mode(0o666);
-        let mut file = tempfile::Builder::new().prefix(".ropewalk-").permissions(mode).tempfile_in(folder)?;
-        file.write_all(bytes)?;
-        file.as_file().sync_all()?;
-        file.persist_noclobber(path).map_err(|failed| failed.error)?;
-        sync_dir(folder)
-    }
-
-    fn overwrite(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        let mut file = std::fs::OpenOptions::new()
-            .write(true)
-            .truncate(true)
-            .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
-            .open(path)?;
-        file.write_all(bytes)?;
-        file.sync_all()
-    }
-
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        std::fs::remove_file(path)
-    }
 }

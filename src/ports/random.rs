@@ -9,7 +9,7 @@ pub trait Random: Send + Sync + 'static {
     fn next(&self) -> u64;
 }
 
-/// A sequence that only its seed decides (SplitMix64).
+/// A sequence that only its seed decides (`SplitMix64`).
 #[derive(Debug)]
 pub struct Seeded(AtomicU64);
 

@@ -98,7 +98,8 @@ pub fn unified(name: &str, old: &str, new: &str) -> String {
     if old == new {
         return String::new();
     }
-    let diff = TextDiff::from_lines(old, new);
+    // Lines as everywhere here: a lone CR is content.
+    let diff = TextDiff::configure().newline_terminated(true).diff_slices(&lines(old), &lines(new));
     diff.unified_diff().context_radius(3).header(&format!("a/{name}"), &format!("b/{name}")).to_string()
 }
 
@@ -122,6 +123,16 @@ mod tests {
         check("one\ntwo\nthree\nfour\n", "One\ntwo\nthree\nFour\n", &[(0..1, "O"), (14..15, "F")]);
         // The two letters share their first UTF-8 byte: the splice still takes whole characters.
         check("é", "è", &[(0..2, "è")]);
+    }
+
+    #[test]
+    fn a_unified_diff_counts_lines_as_we_do() {
+        let old = "a\rb\nc\r\nd";
+        expect_test::expect![[r#"
+            "--- a/x.rs\n+++ b/x.rs\n@@ -1,3 +1,3 @@\n a\rb\n-c\r\n+C\r\n d\n\\ No newline at end of file\n"
+        "#]]
+        .assert_eq(&format!("{:?}\n", unified("x.rs", old, "a\rb\nC\r\nd")));
+        assert_eq!(unified("x.rs", old, old), "");
     }
 
     proptest! {

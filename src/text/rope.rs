@@ -127,7 +127,12 @@ impl Text {
         let (start, end) = (self.line_start(line), self.line_end(line));
         let slice = self.rope.byte_slice(start..end);
         let wanted = position.character as usize;
-        if wanted > units(slice, encoding) {
+        let length = units(slice, encoding);
+        if wanted == length + 1 && self.breaks == LineBreaks::Lf && self.splits_crlf(end + 1) {
+            // Editors that count LFs show the CR of a mixed file as content, and the user can put the cursor behind it.
+            return (end + 1, Clamp::Exact);
+        }
+        if wanted > length {
             return (end, Clamp::PastEnd);
         }
         let (byte, exact) = unit_to_byte(slice, wanted, encoding);
@@ -165,7 +170,17 @@ impl Text {
         TextEdit { range: self.range_of(splice.range.clone(), encoding), new_text: splice.text.clone() }
     }
 
-    /// The same change with both ends moved out of any CRLF, which no position can address.
+    /// The same changes as edits that positions can address: none ends inside a CRLF, and none touches another.
+    /// `splices` rise and do not overlap, and so do the results.
+    #[must_use]
+    pub fn widened(&self, splices: &[Splice]) -> Vec<Splice> {
+        // Those that meet inside a CRLF must be one before they are widened, or both would take the whole line end.
+        let whole = joined(splices.iter().cloned());
+        joined(whole.iter().map(|splice| self.widen(splice)))
+    }
+
+    /// The same change with both ends moved out of any CRLF, which no position can address. For several changes of one
+    /// text there is [`Text::widened`].
     #[must_use]
     pub fn widen(&self, splice: &Splice) -> Splice {
         let mut widened = splice.clone();
@@ -297,6 +312,21 @@ impl Iterator for Normalised<'_> {
     }
 }
 
+/// Rising splices with those that touch made one.
+fn joined(splices: impl Iterator<Item = Splice>) -> Vec<Splice> {
+    let mut joined: Vec<Splice> = Vec::new();
+    for splice in splices {
+        match joined.last_mut() {
+            Some(last) if last.range.end == splice.range.start => {
+                last.range.end = splice.range.end;
+                last.text.push_str(&splice.text);
+            }
+            _ => joined.push(splice),
+        }
+    }
+    joined
+}
+
 fn lone_crs_in(bytes: &[u8], follows: Option<u8>) -> impl Iterator<Item = usize> + '_ {
     memchr::memchr_iter(b'\r', bytes).filter(move |&at| bytes.get(at + 1).copied().or(follows) != Some(b'\n'))
 }
@@ -339,3 +369,6 @@ fn unit_to_byte(slice: RopeSlice<'_>, unit: usize, encoding: Encoding) -> (usize
 fn narrow(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod tests;

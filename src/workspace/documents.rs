@@ -4,7 +4,7 @@
 //! snapshots, which cost nothing. Whoever must know what happens next to a document (a commit waiting for its echo)
 //! watches it; whoever follows all documents (the language servers) listens.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use tokio::sync::mpsc;
@@ -121,6 +121,15 @@ pub enum Applied {
     Suspect(String),
 }
 
+impl Applied {
+    fn of(document: &Snapshot) -> Applied {
+        match &document.trust {
+            Sync::Good => Applied::Yes,
+            Sync::Suspect(why) => Applied::Suspect(why.clone()),
+        }
+    }
+}
+
 /// The open documents.
 #[derive(Default)]
 pub struct Documents {
@@ -132,6 +141,12 @@ pub struct Documents {
 struct Inner {
     counting: Counting,
     open: HashMap<Key, Snapshot>,
+    /// The key of every open document by the editor's spelling.
+    keys: HashMap<String, Key>,
+    /// Second buffers of a file that is open under another spelling, by their own: the key of that file.
+    doubles: BTreeMap<String, Key>,
+    /// Documents that a resync took further than the changes received: from which version to which.
+    ahead: HashMap<Key, (i32, i32)>,
     watchers: HashMap<Key, Vec<mpsc::UnboundedSender<DocEvent>>>,
     epochs: u64,
 }
@@ -157,9 +172,30 @@ impl Documents {
         self.listeners.write().unwrap_or_else(PoisonError::into_inner).push(listener);
     }
 
-    /// `didOpen`. A document that is open already is thereby resynchronised, whatever its version.
-    pub fn open(&self, key: Key, uri: &str, language_id: &str, version: i32, text: &str) {
+    /// `didOpen`. A document that is open already is thereby resynchronised, whatever its version. Returns the key it
+    /// has from now on.
+    ///
+    /// An editor may hold one file in two buffers, by two spellings of its path; each is a text of its own. The first
+    /// is the file to us; a second one gets a key of its own, [`Key::Unnamed`], until the first is closed.
+    pub fn open(&self, key: Key, uri: &str, language_id: &str, version: i32, text: &str) -> Key {
         let mut inner = self.lock();
+        let key = match (inner.keys.get(uri), inner.open.get(&key)) {
+            (Some(known), _) => known.clone(),
+            (None, Some(first)) => {
+                warn!(uri, first = first.uri, "one file is open in two buffers");
+                inner.doubles.insert(uri.to_owned(), key);
+                Key::Unnamed(uri.to_owned())
+            }
+            (None, None) => key,
+        };
+        // Neovim calls every buffer without a name `file://`: two of them cannot be told apart, unless its adapter
+        // names them.
+        let shared = matches!(uri, "file:" | "file://") && inner.keys.contains_key(uri);
+        let trust = if shared {
+            Sync::Suspect(format!("two buffers without a name share the URI {uri}; give the one you mean a name"))
+        } else {
+            Sync::Good
+        };
         inner.epochs += 1;
         let snapshot = Snapshot {
             key: key.clone(),
@@ -168,23 +204,36 @@ impl Documents {
             version,
             epoch: inner.epochs,
             text: Text::new(text, inner.counting.breaks),
-            trust: Sync::Good,
+            trust,
             saved: None,
         };
-        inner.open.insert(key, snapshot.clone());
-        self.publish(&mut inner, DocEvent::Opened(snapshot));
+        inner.ahead.remove(&key);
+        inner.keys.insert(uri.to_owned(), key.clone());
+        inner.open.insert(key.clone(), snapshot.clone());
+        self.publish(&mut inner, &DocEvent::Opened(snapshot));
+        key
     }
 
     /// `didChange`. Ranges past the end are clamped, as editors do; ranges that cannot be right are repaired as well as
     /// they can be and make the document [`Sync::Suspect`].
     pub fn change(&self, key: &Key, version: i32, changes: Vec<ContentChange>) -> Applied {
-        let mut inner = self.lock();
+        let mut guard = self.lock();
+        let inner = &mut *guard;
         let encoding = inner.counting.encoding;
         let Some(document) = inner.open.get_mut(key) else {
             debug!(?key, "a change of a document that is not open");
             return Applied::NotOpen;
         };
         let before = document.clone();
+        if let Some((from, to)) = inner.ahead.get(key).copied() {
+            if version >= to || version <= from {
+                inner.ahead.remove(key);
+            }
+            if from < version && version <= to {
+                debug!(uri = document.uri, version, "a change that a resync has brought already");
+                return Applied::of(document);
+            }
+        }
         let mut steps = Vec::with_capacity(changes.len());
         for change in changes {
             let splice = match change.range {
@@ -218,27 +267,38 @@ impl Documents {
         }
         document.version = version;
         let after = document.clone();
-        let applied = match &after.trust {
-            Sync::Good => Applied::Yes,
-            Sync::Suspect(why) => Applied::Suspect(why.clone()),
-        };
-        self.publish(&mut inner, DocEvent::Changed { before, steps: steps.into(), after });
+        let applied = Applied::of(&after);
+        self.publish(inner, &DocEvent::Changed { before, steps: steps.into(), after });
         applied
     }
 
     /// The editor's answer to a resync: the mirror takes it over, unless it is older than what we have.
+    ///
+    /// An answer may overtake the changes it includes. Those, up to its version, are then passed over when they come.
     pub fn resynced(&self, key: &Key, version: i32, text: &str) {
-        let mut inner = self.lock();
+        let mut guard = self.lock();
+        let inner = &mut *guard;
         let breaks = inner.counting.breaks;
         let Some(document) = inner.open.get_mut(key) else { return };
         if version < document.version {
             return;
         }
+        if version > document.version {
+            let from = inner.ahead.get(key).map_or(document.version, |&(from, _)| from);
+            inner.ahead.insert(key.clone(), (from, version));
+        }
         document.version = version;
         document.text = Text::new(text, breaks);
         document.trust = Sync::Good;
         let snapshot = document.clone();
-        self.publish(&mut inner, DocEvent::Resynced(snapshot));
+        self.publish(inner, &DocEvent::Resynced(snapshot));
+    }
+
+    /// The mirror of a document is known to be wrong: a change was lost. Edits are refused until a resync.
+    pub fn doubt(&self, key: &Key, why: &str) {
+        if let Some(document) = self.lock().open.get_mut(key) {
+            document.trust = Sync::Suspect(why.to_owned());
+        }
     }
 
     /// `didSave`.
@@ -247,15 +307,38 @@ impl Documents {
         let Some(document) = inner.open.get_mut(key) else { return };
         document.saved = Some(document.text.clone());
         let snapshot = document.clone();
-        self.publish(&mut inner, DocEvent::Saved(snapshot));
+        self.publish(&mut inner, &DocEvent::Saved(snapshot));
     }
 
     /// `didClose`.
     pub fn close(&self, key: &Key) {
         let mut inner = self.lock();
-        if let Some(snapshot) = inner.open.remove(key) {
-            self.publish(&mut inner, DocEvent::Closed(snapshot));
+        let Some(snapshot) = inner.open.remove(key) else { return };
+        inner.keys.remove(&snapshot.uri);
+        inner.doubles.remove(&snapshot.uri);
+        inner.ahead.remove(key);
+        self.publish(&mut inner, &DocEvent::Closed(snapshot));
+        // Another buffer of the same file becomes the file to us.
+        let heir = inner.doubles.iter().find(|(_, file)| *file == key).map(|(uri, _)| uri.clone());
+        if let Some(uri) = heir
+            && let Some(double) = inner.open.remove(&Key::Unnamed(uri.clone()))
+        {
+            inner.doubles.remove(&uri);
+            if let Some(ahead) = inner.ahead.remove(&double.key) {
+                inner.ahead.insert(key.clone(), ahead);
+            }
+            inner.epochs += 1;
+            let heir = Snapshot { key: key.clone(), epoch: inner.epochs, ..double.clone() };
+            inner.keys.insert(uri, key.clone());
+            inner.open.insert(key.clone(), heir.clone());
+            self.publish(&mut inner, &DocEvent::Closed(double));
+            self.publish(&mut inner, &DocEvent::Opened(heir));
         }
+    }
+
+    /// The key of an open document, by the editor's spelling of it.
+    pub fn key_of(&self, uri: &str) -> Option<Key> {
+        self.lock().keys.get(uri).cloned()
     }
 
     /// A document as it is now.
@@ -280,9 +363,9 @@ impl Documents {
         Some((snapshot, receiver))
     }
 
-    fn publish(&self, inner: &mut Inner, event: DocEvent) {
+    fn publish(&self, inner: &mut Inner, event: &DocEvent) {
         for listener in self.listeners.read().unwrap_or_else(PoisonError::into_inner).iter() {
-            listener(&event);
+            listener(event);
         }
         let key = &event.snapshot().key;
         if let Some(watchers) = inner.watchers.get_mut(key) {
@@ -298,3 +381,6 @@ impl Documents {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests;

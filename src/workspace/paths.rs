@@ -1,10 +1,16 @@
 //! What a name means: URIs and paths to keys. One file has one key, however it is spelled.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Component, Path, PathBuf};
 
-use crate::ports::Disk;
+use serde_json::json;
 
-use super::{Documents, Refusal};
+use crate::ports::{Disk, FileKind};
+
+use super::{Documents, Refusal, RefusalKind, Snapshot};
 
 /// What a document or file is to us, however it is spelled: percent encoding, drive letters and links are resolved.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -12,7 +18,8 @@ pub enum Key {
     /// A file on this machine, by its path with all links resolved (of a file that does not exist yet: those of its
     /// deepest existing folder).
     File(PathBuf),
-    /// A document without a file: `untitled:`, a notebook cell. The URI as the editor spells it.
+    /// A document without a file of its own: `untitled:`, a notebook cell, a second buffer of a file that is open under
+    /// another spelling. The URI as the editor spells it.
     Unnamed(String),
 }
 
@@ -36,15 +43,307 @@ pub struct Roots {
     pub folders: Vec<PathBuf>,
 }
 
-/// The key of a URI; `None` for schemes that are virtual to us (anything but `file:`, `untitled:`, notebook cells).
+impl Roots {
+    /// The folders of these URIs, each once; those that are virtual to us are left out.
+    pub fn from_uris<'a>(disk: &dyn Disk, uris: impl IntoIterator<Item = &'a str>) -> Roots {
+        Roots::of(uris.into_iter().filter_map(|uri| match key_of_uri(disk, uri)? {
+            Key::File(path) => Some(path),
+            Key::Unnamed(_) => None,
+        }))
+    }
+
+    /// The folders of these absolute paths, each once.
+    pub fn from_paths<'a>(disk: &dyn Disk, paths: impl IntoIterator<Item = &'a Path>) -> Roots {
+        Roots::of(paths.into_iter().map(|path| canonical(disk, path)))
+    }
+
+    fn of(paths: impl Iterator<Item = PathBuf>) -> Roots {
+        let mut folders = Vec::new();
+        for path in paths {
+            if !folders.contains(&path) {
+                folders.push(path);
+            }
+        }
+        Roots { folders }
+    }
+
+    /// The innermost folder that holds a canonical path.
+    pub fn holding(&self, path: &Path) -> Option<&Path> {
+        let holding = self.folders.iter().filter(|folder| path.starts_with(folder));
+        holding.max_by_key(|folder| folder.as_os_str().len()).map(PathBuf::as_path)
+    }
+}
+
+/// The key of a URI; `None` for schemes that are virtual to us (anything but `file:`, `untitled:`, notebook cells) and
+/// for files of other machines.
+///
+/// Asks the disk about links. For a document that may be open, [`Documents::key_of`] comes first: it costs nothing, and
+/// it still knows the document when a link has changed since it was opened.
 pub fn key_of_uri(disk: &dyn Disk, uri: &str) -> Option<Key> {
-    let _ = (disk, uri);
-    todo!()
+    let (scheme, rest) = scheme(uri)?;
+    match scheme.to_ascii_lowercase().as_str() {
+        "untitled" | "vscode-notebook-cell" => Some(Key::Unnamed(uri.to_owned())),
+        // What Neovim calls a buffer without a name.
+        "file" if rest.is_empty() || rest == "//" => Some(Key::Unnamed(uri.to_owned())),
+        "file" => {
+            let path = match rest.strip_prefix("//") {
+                None => rest,
+                Some(rest) => {
+                    let (host, path) = rest.split_at(rest.find('/')?);
+                    (host.is_empty() || host.eq_ignore_ascii_case("localhost")).then_some(path)?
+                }
+            };
+            let path = PathBuf::from(OsString::from_vec(percent_decoded(path)));
+            let fits = path.is_absolute() && !path.as_os_str().as_bytes().contains(&0);
+            fits.then(|| Key::File(canonical(disk, &folded_drive(disk, path))))
+        }
+        _ => None,
+    }
+}
+
+/// The `file:` URI of an absolute path.
+pub fn uri_of_path(path: &Path) -> String {
+    let mut uri = String::from("file://");
+    for &byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'/' | b'-' | b'.' | b'_' | b'~' => uri.push(byte.into()),
+            // RFC 3986 lets these stand for themselves in a path.
+            b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'=' | b':' | b'@' => {
+                uri.push(byte.into());
+            }
+            byte if byte.is_ascii_alphanumeric() => uri.push(byte.into()),
+            byte => {
+                let _ = write!(uri, "%{byte:02X}");
+            }
+        }
+    }
+    uri
 }
 
 /// The target that `file_path` names: an absolute path; a path relative to the folder that has it (two folders that
-/// have it: an error that names both; none: the first folder); or the URI of an open document.
+/// have it: an error that names both; none: the first folder); or the URI of an open document or a file.
 pub fn resolve(disk: &dyn Disk, roots: &Roots, documents: &Documents, file_path: &str) -> Result<Target, Refusal> {
-    let _ = (disk, roots, documents, file_path);
-    todo!()
+    let invalid = |message: String| Err(Refusal::new(RefusalKind::InvalidArguments, message));
+    if file_path.is_empty() {
+        return invalid("The path is empty; give the absolute path of a file.".to_owned());
+    }
+    if file_path.contains('\0') {
+        return invalid(format!("{file_path:?} is not a path: it has a NUL character in it."));
+    }
+    if let Some(document) = documents.key_of(file_path).and_then(|key| documents.get(&key)) {
+        return Ok(target_of_document(disk, roots, &document));
+    }
+    if let Some((scheme, rest)) = scheme(file_path) {
+        match key_of_uri(disk, file_path) {
+            Some(Key::File(path)) => {
+                // The URI was given, so it is as good a spelling as any.
+                return Ok(target_of_path(roots, documents, path, || file_path.to_owned()));
+            }
+            Some(Key::Unnamed(_)) => return Err(not_open(documents, file_path)),
+            None if rest.starts_with("//") => {
+                return invalid(format!(
+                    "{file_path} is virtual: `{scheme}:` documents and files of other machines cannot be read or changed here. \
+                     Give the absolute path of a file, or the URI of an open document."
+                ));
+            }
+            // A file name may have a colon in it.
+            None => {}
+        }
+    }
+    if file_path == "~" || file_path.starts_with("~/") {
+        return invalid(format!(
+            "{file_path} begins with ~, which is not expanded here; give the absolute path, or one relative to a workspace \
+             folder."
+        ));
+    }
+    if let [drive, b':', b'\\' | b'/', ..] = file_path.as_bytes()
+        && drive.is_ascii_alphabetic()
+    {
+        return invalid(format!("{file_path} is a path of Windows; this machine's paths begin with /."));
+    }
+    let named = Path::new(file_path);
+    let found = if named.is_absolute() { named.to_owned() } else { in_folders(disk, roots, documents, named)? };
+    let path = canonical(disk, &found);
+    Ok(target_of_path(roots, documents, path.clone(), || {
+        let dots = found.components().any(|part| part == Component::ParentDir);
+        uri_of_path(&if dots { path } else { found.components().collect() })
+    }))
 }
+
+/// The absolute path that a relative one means.
+fn in_folders(disk: &dyn Disk, roots: &Roots, documents: &Documents, named: &Path) -> Result<PathBuf, Refusal> {
+    let Some(first) = roots.folders.first() else {
+        return Err(Refusal::new(
+            RefusalKind::InvalidArguments,
+            format!("{} is a relative path and no workspace folder is open; give an absolute path.", named.display()),
+        ));
+    };
+    // By key, because two folders may lead to one file.
+    let mut having = BTreeMap::new();
+    for folder in &roots.folders {
+        let candidate = folder.join(named);
+        let path = canonical(disk, &candidate);
+        if documents.get(&Key::File(path.clone())).is_some() || exists(disk, &path) {
+            having.entry(path).or_insert(candidate);
+        }
+    }
+    match having.len() {
+        0 => Ok(first.join(named)),
+        1 => Ok(having.into_values().next().unwrap_or_default()),
+        _ => {
+            let candidates: Vec<String> = having.keys().map(|path| path.display().to_string()).collect();
+            let message = format!(
+                "{} is in {} workspace folders: {}. Give the absolute path of the one you mean.",
+                named.display(),
+                candidates.len(),
+                candidates.join(", ")
+            );
+            let data = Some(json!({ "candidates": candidates }));
+            Err(Refusal { kind: RefusalKind::Ambiguous, message, data })
+        }
+    }
+}
+
+/// Whether there is anything; what cannot be looked at may be there.
+fn exists(disk: &dyn Disk, path: &Path) -> bool {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    !matches!(disk.metadata(path), Err(error) if matches!(error.kind(), NotFound | NotADirectory))
+}
+
+fn target_of_document(disk: &dyn Disk, roots: &Roots, document: &Snapshot) -> Target {
+    let (shown, inside) = match (&document.key, key_of_uri(disk, &document.uri)) {
+        // A link may have changed since it was opened: what it is to us was decided then.
+        (Key::File(path), _) => shown(roots, path),
+        // A second buffer of a file: shown by its spelling, and inside if the file is.
+        (Key::Unnamed(uri), Some(Key::File(path))) => (uri.clone(), shown(roots, &path).1),
+        (Key::Unnamed(uri), _) => (uri.clone(), true),
+    };
+    Target { key: document.key.clone(), uri: document.uri.clone(), shown, inside }
+}
+
+fn target_of_path(roots: &Roots, documents: &Documents, path: PathBuf, spelled: impl FnOnce() -> String) -> Target {
+    let (shown, inside) = shown(roots, &path);
+    let key = Key::File(path);
+    let uri = documents.get(&key).map_or_else(spelled, |document| document.uri);
+    Target { key, uri, shown, inside }
+}
+
+/// A canonical path as it is shown, and whether it lies in a workspace folder.
+fn shown(roots: &Roots, path: &Path) -> (String, bool) {
+    match roots.holding(path).and_then(|folder| path.strip_prefix(folder).ok()) {
+        Some(rest) if rest.as_os_str().is_empty() => (".".to_owned(), true),
+        Some(rest) => (rest.to_string_lossy().into_owned(), true),
+        None => (path.to_string_lossy().into_owned(), false),
+    }
+}
+
+/// The refusal for a document without a file that is not open.
+pub(super) fn not_open(documents: &Documents, uri: &str) -> Refusal {
+    let open: Vec<String> = documents
+        .all()
+        .into_iter()
+        .filter(|document| matches!(document.key, Key::Unnamed(_)))
+        .map(|document| document.uri)
+        .collect();
+    let known = if open.is_empty() {
+        "no document without a file is open.".to_owned()
+    } else {
+        format!("open without a file: {}.", open.join(", "))
+    };
+    let data = Some(json!({ "candidates": open }));
+    Refusal { kind: RefusalKind::NotFound, message: format!("{uri} is not open in the editor; {known}"), data }
+}
+
+/// The path with links and `..` resolved as far as it exists; what does not exist is appended as it is named. A link
+/// that leads nowhere stands for the file that writing through it would make.
+fn canonical(disk: &dyn Disk, path: &Path) -> PathBuf {
+    /// As many links as Linux follows; a circle of them is left as it is named.
+    const MAX_LINKS: usize = 40;
+    if let Ok(found) = disk.canonicalize(path) {
+        return found;
+    }
+    let parts = |path: &Path| -> Vec<OsString> {
+        let parts = path.components().filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
+        parts.rev().map(|part| part.as_os_str().to_owned()).collect()
+    };
+    let mut rest = parts(path);
+    let mut at = PathBuf::from("/");
+    let mut absent: Vec<OsString> = Vec::new();
+    let mut links = 0;
+    while let Some(part) = rest.pop() {
+        if part == ".." {
+            if absent.pop().is_none() {
+                at.pop();
+            }
+            continue;
+        }
+        if !absent.is_empty() {
+            absent.push(part);
+            continue;
+        }
+        let next = at.join(&part);
+        match disk.link_metadata(&next) {
+            Err(_) => absent.push(part),
+            Ok(found) if found.kind == FileKind::Link && links < MAX_LINKS => {
+                links += 1;
+                match disk.read_link(&next) {
+                    Err(_) => at = next,
+                    Ok(to) => {
+                        if to.is_absolute() {
+                            at = PathBuf::from("/");
+                        }
+                        rest.extend(parts(&to));
+                    }
+                }
+            }
+            Ok(_) => at = next,
+        }
+    }
+    // Once more as the system spells it: a file system that folds case has one right spelling.
+    let mut path = disk.canonicalize(&at).unwrap_or(at);
+    path.extend(absent);
+    path
+}
+
+/// Editors disagree on the case of a drive letter. Where it comes to us it is no drive; without a folder of that very
+/// name the small letter stands for both.
+fn folded_drive(disk: &dyn Disk, path: PathBuf) -> PathBuf {
+    let [b'/', drive @ b'A'..=b'Z', b':', rest @ ..] = path.as_os_str().as_bytes() else { return path };
+    if !(rest.is_empty() || rest[0] == b'/') || exists(disk, Path::new(OsStr::from_bytes(&[b'/', *drive, b':']))) {
+        return path;
+    }
+    let folded = [&[b'/', drive.to_ascii_lowercase(), b':'], rest].concat();
+    PathBuf::from(OsString::from_vec(folded))
+}
+
+/// The scheme of a URI and what follows the colon. One letter is a drive, not a scheme.
+fn scheme(uri: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = uri.split_once(':')?;
+    let fits = scheme.len() > 1
+        && scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'));
+    fits.then_some((scheme, rest))
+}
+
+/// The bytes of a percent-encoded path. A percent sign without two hex digits stands for itself, and so do `?` and `#`:
+/// a document's URI has no query, but some clients forget to encode them.
+fn percent_decoded(path: &str) -> Vec<u8> {
+    let hex = |digit: u8| char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let [first, after @ ..] = rest {
+        if let (b'%', [high, low, ..]) = (first, after)
+            && let (Some(high), Some(low)) = (hex(*high), hex(*low))
+        {
+            bytes.push(high << 4 | low);
+            rest = &after[2..];
+        } else {
+            bytes.push(*first);
+            rest = after;
+        }
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,26 @@
 //! What every tool reads: the open document if there is one, else the file on the disk.
 
-use crate::text::Text;
+use std::io;
+use std::path::Path;
 
-use super::codec::Codec;
+use serde_json::json;
+
+use crate::ports::{Disk, FileKind};
+use crate::text::{BOM, LineBreaks, Text, hash_bytes};
+
+use super::codec::{self, Codec, CodecError, Decoded};
 use super::documents::Snapshot;
-use super::paths::Target;
+use super::paths::{Key, Target, not_open};
+use super::{Refusal, RefusalKind, Workspace};
+
+/// Files longer than this (bytes) are not read as text: editors do not open them either.
+pub const MAX_FILE_BYTES: u64 = 50 * 1024 * 1024;
+
+/// At most so many names are offered where one was not found.
+const MAX_HINTS: usize = 3;
+
+/// Names less alike than this (0 to 1, over characters, case aside) are no hint.
+const MIN_LIKENESS: f32 = 0.7;
 
 /// A text as the user sees it.
 #[derive(Debug, Clone)]
@@ -15,6 +31,8 @@ pub struct View {
     pub text: Text,
     /// Where it comes from.
     pub source: Source,
+    /// What the reader should know of it, for the model: that its encoding was guessed.
+    pub note: Option<String>,
 }
 
 /// Where a text comes from.
@@ -55,3 +73,156 @@ impl View {
         }
     }
 }
+
+/// See [`Workspace::view`].
+pub(super) async fn view(workspace: &Workspace, target: &Target) -> Result<View, Refusal> {
+    let target = target.clone();
+    let document = workspace.documents.get(&target.key);
+    let path = match (&target.key, &document) {
+        (Key::File(path), _) => path.clone(),
+        (Key::Unnamed(_), Some(snapshot)) => return Ok(of_document(target, snapshot.clone(), true)),
+        (Key::Unnamed(uri), None) => return Err(not_open(&workspace.documents, uri)),
+    };
+    let disk = workspace.ports.disk.clone();
+    let breaks = workspace.documents.counting().breaks;
+    let shown = target.shown.clone();
+    let read = tokio::task::spawn_blocking(move || match document {
+        Some(snapshot) => {
+            let unsaved = !same_on_disk(&*disk, &path, &snapshot.text);
+            Ok(of_document(target, snapshot, unsaved))
+        }
+        None => of_file(&*disk, &path, target, breaks),
+    });
+    read.await
+        .unwrap_or_else(|error| Err(Refusal::new(RefusalKind::Failed, format!("Reading {shown} failed: {error}."))))
+}
+
+fn of_document(target: Target, snapshot: Snapshot, unsaved: bool) -> View {
+    View { target, text: snapshot.text.clone(), source: Source::Open { snapshot, unsaved }, note: None }
+}
+
+/// Whether the file holds this text, byte order marks aside. What cannot be read does not.
+fn same_on_disk(disk: &dyn Disk, path: &Path, text: &Text) -> bool {
+    // No codec takes more than twice the bytes of UTF-8 and a mark, so that a huge file need not be read.
+    let plausible = |len: u64| len <= text.len() as u64 * 2 + 3;
+    if !disk.metadata(path).is_ok_and(|found| found.kind == FileKind::File && plausible(found.len)) {
+        return false;
+    }
+    let Ok(bytes) = disk.read(path) else { return false };
+    let saved = match codec::decode(&bytes) {
+        Ok(decoded) => decoded.text,
+        // An editor shows a file with a NUL in it all the same.
+        Err(_) => String::from_utf8_lossy(&bytes).into_owned(),
+    };
+    let rope = text.rope();
+    let rope = if rope.chars().next() == Some(BOM) { rope.slice(1..) } else { rope.slice(..) };
+    rope == saved.strip_prefix(BOM).unwrap_or(&saved)
+}
+
+/// The text of a file.
+fn of_file(disk: &dyn Disk, path: &Path, target: Target, breaks: LineBreaks) -> Result<View, Refusal> {
+    let shown = target.shown.as_str();
+    let found = disk.metadata(path).map_err(|error| unreadable(disk, path, shown, &error))?;
+    let refuse = |kind, message| Err(Refusal::new(kind, message));
+    match found.kind {
+        FileKind::File => {}
+        FileKind::Directory => {
+            return refuse(RefusalKind::InvalidArguments, format!("{shown} is a directory; name a file in it."));
+        }
+        FileKind::Link | FileKind::Other => {
+            let message = format!("{shown} is neither a file nor a directory but a pipe, a socket or a device.");
+            return refuse(RefusalKind::InvalidArguments, message);
+        }
+    }
+    if found.len > MAX_FILE_BYTES {
+        let message = format!(
+            "{shown} has {} bytes; files above {MAX_FILE_BYTES} bytes are not read as text. Search it, or cut out the part \
+             you need with a command.",
+            found.len
+        );
+        return refuse(RefusalKind::Failed, message);
+    }
+    let bytes = disk.read(path).map_err(|error| unreadable(disk, path, shown, &error))?;
+    let Decoded { text, codec, note } = codec::decode(&bytes).map_err(|error| {
+        let size = if matches!(error, CodecError::Binary(_)) {
+            format!("; it has {} bytes and cannot be read as text", bytes.len())
+        } else {
+            String::new()
+        };
+        Refusal::new(RefusalKind::Failed, format!("{shown} {error}{size}."))
+    })?;
+    let source = Source::Disk { codec, bytes_hash: hash_bytes(&bytes) };
+    Ok(View { target, text: Text::new(&text, breaks), source, note })
+}
+
+/// Why a path cannot be read, with names that are nearly the one that was given.
+fn unreadable(disk: &dyn Disk, path: &Path, shown: &str, error: &io::Error) -> Refusal {
+    match error.kind() {
+        io::ErrorKind::NotFound => {}
+        io::ErrorKind::NotADirectory => {
+            let message = format!("There is no file {shown}: a part of its path is a file, not a directory.");
+            return Refusal::new(RefusalKind::NotFound, message);
+        }
+        io::ErrorKind::PermissionDenied => {
+            let message = format!("{shown} may not be read: the system denies access to it.");
+            return Refusal::new(RefusalKind::Failed, message);
+        }
+        _ => return Refusal::new(RefusalKind::Failed, format!("{shown} could not be read: {error}.")),
+    }
+    let mut missing = path;
+    let folder = path.ancestors().skip(1).find(|folder| {
+        let found = disk.metadata(folder).is_ok_and(|found| found.kind == FileKind::Directory);
+        if !found {
+            missing = folder;
+        }
+        found
+    });
+    let names: Vec<String> = folder
+        .and_then(|folder| disk.read_dir(folder).ok())
+        .unwrap_or_default()
+        .into_iter()
+        // On the way to a file only folders can be meant.
+        .filter(|entry| missing == path || entry.kind != FileKind::File)
+        .map(|entry| entry.name)
+        .collect();
+    let wanted = missing.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let near = near_names(&wanted, &names);
+    // The name as it was shown, as far as it exists, and then the other name.
+    let depth = path.components().count() - missing.components().count();
+    let above = Path::new(shown).ancestors().nth(depth + 1).unwrap_or(Path::new(""));
+    let candidates: Vec<String> = near.iter().map(|name| above.join(name).to_string_lossy().into_owned()).collect();
+    let mut message = format!("There is no file {shown}.");
+    if depth > 0 {
+        let there = Path::new(shown).ancestors().nth(depth).unwrap_or(Path::new(shown));
+        message = format!("There is no file {shown}: its folder {} does not exist.", there.display());
+    }
+    if !candidates.is_empty() {
+        message = format!("{message} Did you mean {}?", candidates.join(", "));
+    }
+    Refusal { kind: RefusalKind::NotFound, message, data: Some(json!({ "candidates": candidates })) }
+}
+
+/// The names most like the wanted one, best first, at most [`MAX_HINTS`].
+fn near_names<'a>(wanted: &str, names: &'a [String]) -> Vec<&'a str> {
+    let letters = |name: &str| {
+        let mut letters: Vec<char> = name.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    let wanted = wanted.to_lowercase();
+    let mut near: Vec<(f32, &str)> = names
+        .iter()
+        .map(|name| {
+            let lower = name.to_lowercase();
+            // In a short name two swapped letters weigh much, and yet they are the commonest slip.
+            let swapped = if letters(&lower) == letters(&wanted) { MIN_LIKENESS } else { 0.0 };
+            (similar::TextDiff::from_chars(wanted.as_str(), lower.as_str()).ratio().max(swapped), name.as_str())
+        })
+        .filter(|(likeness, _)| *likeness >= MIN_LIKENESS)
+        .collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    near.into_iter().take(MAX_HINTS).map(|(_, name)| name).collect()
+}
+
+#[cfg(test)]
+mod tests;

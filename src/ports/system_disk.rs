@@ -1,0 +1,310 @@
+//! The real disk. What changes a file walks to its folder without following a link and works relative to that folder.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Component, Path, PathBuf};
+use std::sync::LazyLock;
+
+use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, RenameFlags, Stat};
+use rustix::io::Errno;
+use tracing::warn;
+
+use super::disk::{DirEntry, Disk, FileKind, Metadata};
+use super::random::{Random as _, SystemRandom};
+
+/// The real disk.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemDisk;
+
+/// How a folder is opened on the way to a file: on Linux leave to pass through it is enough, elsewhere it must also be
+/// readable.
+#[cfg(target_os = "linux")]
+const PASS: OFlags = OFlags::PATH;
+#[cfg(not(target_os = "linux"))]
+const PASS: OFlags = OFlags::RDONLY;
+
+/// Extended attributes that the system puts on any new file by itself.
+const AUTOMATIC_ATTRIBUTES: &[&str] = &["security.selinux", "com.apple.provenance", "com.apple.lastuseddate#PS"];
+
+static NAMES: LazyLock<SystemRandom> = LazyLock::new(SystemRandom::new);
+
+#[expect(clippy::disallowed_methods, reason = "this is the port that the ban points to")]
+impl Disk for SystemDisk {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        // Without NONBLOCK opening a pipe would wait for its other end.
+        let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
+        let mut file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+        let metadata = file.metadata()?;
+        if metadata.is_dir() {
+            return Err(Errno::ISDIR.into());
+        }
+        if !metadata.is_file() {
+            return Err(invalid(path, "is not a regular file"));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
+        file.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn metadata(&self, path: &Path) -> io::Result<Metadata> {
+        std::fs::metadata(path).map(|found| metadata_of(path, &found))
+    }
+
+    fn link_metadata(&self, path: &Path) -> io::Result<Metadata> {
+        std::fs::symlink_metadata(path).map(|found| metadata_of(path, &found))
+    }
+
+    fn canonicalize(&self, path: &Path) -> io::Result<PathBuf> {
+        std::fs::canonicalize(path)
+    }
+
+    fn read_link(&self, path: &Path) -> io::Result<PathBuf> {
+        std::fs::read_link(path)
+    }
+
+    fn read_dir(&self, path: &Path) -> io::Result<Vec<DirEntry>> {
+        let mut entries = Vec::new();
+        for entry in std::fs::read_dir(path)? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            entries.push(DirEntry { name, kind: kind_of(entry.file_type()?) });
+        }
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(entries)
+    }
+
+    fn create_dir_all(&self, path: &Path) -> io::Result<()> {
+        match std::fs::create_dir(path) {
+            Ok(()) => path.parent().map_or(Ok(()), |parent| File::open(parent)?.sync_all()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.create_dir_all(path.parent().ok_or(error)?)?;
+                self.create_dir_all(path)
+            }
+            Err(error) => match std::fs::metadata(path) {
+                Ok(found) if found.is_dir() => Ok(()),
+                _ => Err(error),
+            },
+        }
+    }
+
+    fn replace(&self, path: &Path, bytes: &[u8], mode: u32, still: &mut dyn FnMut() -> bool) -> io::Result<()> {
+        let place = Place::of(path)?;
+        let old = place.occupant()?;
+        let mut temporary = Temporary::new(&place, Mode::RUSR | Mode::WUSR)?;
+        temporary.file.write_all(bytes)?;
+        if let Some(old) = old
+            && old.st_gid != temporary.file.metadata()?.gid()
+        {
+            rustix::fs::fchown(&temporary.file, None, Some(Gid::from_raw(old.st_gid)))?;
+        }
+        // After the change of group, which takes special bits away.
+        rustix::fs::fchmod(&temporary.file, Mode::from_raw_mode(mode as rustix::fs::RawMode))?;
+        temporary.file.sync_all()?;
+        let flush = place.folder_to_flush()?;
+        if !still() {
+            return Err(io::Error::new(io::ErrorKind::Interrupted, "the file changed while it was being written"));
+        }
+        place.occupant()?;
+        temporary
+            .move_to(&place.name, |place, from, to| rustix::fs::renameat(&place.folder, from, &place.folder, to))?;
+        flush_folder(flush, path);
+        Ok(())
+    }
+
+    fn create(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let place = Place::of(path)?;
+        // The umask takes from this mode what it takes from any new file's.
+        let mut temporary = Temporary::new(&place, Mode::from_raw_mode(0o666))?;
+        temporary.file.write_all(bytes)?;
+        temporary.file.sync_all()?;
+        let flush = place.folder_to_flush()?;
+        temporary.move_to(&place.name, |place, from, to| {
+            match rustix::fs::renameat_with(&place.folder, from, &place.folder, to, RenameFlags::NOREPLACE) {
+                // File systems that cannot do this can give the file a second name, which also never replaces.
+                Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                    rustix::fs::linkat(&place.folder, from, &place.folder, to, AtFlags::empty())?;
+                    rustix::fs::unlinkat(&place.folder, from, AtFlags::empty())
+                }
+                result => result,
+            }
+        })?;
+        flush_folder(flush, path);
+        Ok(())
+    }
+
+    fn overwrite(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let place = Place::of(path)?;
+        let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        place.occupant()?;
+        let mut file = File::from(rustix::fs::openat(&place.folder, &place.name, flags, Mode::empty())?);
+        if !file.metadata()?.is_file() {
+            return Err(invalid(path, "is not a regular file"));
+        }
+        file.write_all(bytes)?;
+        file.set_len(bytes.len() as u64)?;
+        file.sync_all()
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        let place = Place::of(path)?;
+        let flush = place.folder_to_flush()?;
+        rustix::fs::unlinkat(&place.folder, &place.name, AtFlags::empty())?;
+        flush_folder(flush, path);
+        Ok(())
+    }
+}
+
+fn kind_of(kind: std::fs::FileType) -> FileKind {
+    match kind {
+        kind if kind.is_file() => FileKind::File,
+        kind if kind.is_dir() => FileKind::Directory,
+        kind if kind.is_symlink() => FileKind::Link,
+        _ => FileKind::Other,
+    }
+}
+
+fn metadata_of(path: &Path, metadata: &std::fs::Metadata) -> Metadata {
+    let kind = kind_of(metadata.file_type());
+    Metadata {
+        kind,
+        len: metadata.len(),
+        mode: metadata.mode() & 0o7777,
+        links: metadata.nlink(),
+        owned: metadata.uid() == rustix::process::geteuid().as_raw()
+            && in_group(metadata.gid())
+            && (kind != FileKind::File || plain(path)),
+    }
+}
+
+fn in_group(group: u32) -> bool {
+    rustix::process::getegid().as_raw() == group
+        || rustix::process::getgroups().is_ok_and(|groups| groups.iter().any(|own| own.as_raw() == group))
+}
+
+/// Whether a file has no attributes but those that every file gets. A list too long for the buffer is not plain; a file
+/// system without attributes is.
+fn plain(path: &Path) -> bool {
+    let mut names = [0u8; 4096];
+    match rustix::fs::listxattr(path, &mut names) {
+        Ok(len) => names[..len]
+            .split(|&byte| byte == 0)
+            .filter(|name| !name.is_empty())
+            .all(|name| AUTOMATIC_ATTRIBUTES.iter().any(|automatic| automatic.as_bytes() == name)),
+        Err(error) => error == Errno::NOTSUP,
+    }
+}
+
+fn invalid(path: &Path, what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, format!("{} {what}", path.display()))
+}
+
+/// A name in an opened folder, reached without a link.
+struct Place {
+    folder: OwnedFd,
+    name: OsString,
+    path: PathBuf,
+}
+
+impl Place {
+    fn of(path: &Path) -> io::Result<Place> {
+        let (Some(parent), Some(name), true) = (path.parent(), path.file_name(), path.is_absolute()) else {
+            return Err(invalid(path, "is not a canonical path of a file"));
+        };
+        let flags = PASS | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut folder = rustix::fs::openat(CWD, "/", flags, Mode::empty())?;
+        for component in parent.components() {
+            let step: &OsStr = match component {
+                Component::RootDir => continue,
+                Component::Normal(step) => step,
+                _ => return Err(invalid(path, "is not a canonical path of a file")),
+            };
+            folder = rustix::fs::openat(&folder, step, flags, Mode::empty()).map_err(|error| match error {
+                Errno::NOTDIR | Errno::LOOP => {
+                    invalid(path, &format!("leads through {}, a link or no directory", step.display()))
+                }
+                error => error.into(),
+            })?;
+        }
+        Ok(Place { folder, name: name.to_owned(), path: path.to_owned() })
+    }
+
+    /// What has the name now; a link or a directory is an error.
+    fn occupant(&self) -> io::Result<Option<Stat>> {
+        match rustix::fs::statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+            Ok(stat) => match FileType::from_raw_mode(stat.st_mode) {
+                FileType::RegularFile => Ok(Some(stat)),
+                FileType::Symlink => Err(invalid(&self.path, "is a link")),
+                FileType::Directory => Err(Errno::ISDIR.into()),
+                _ => Err(invalid(&self.path, "is not a regular file")),
+            },
+        }
+    }
+
+    /// The folder once more, opened so that it can be flushed. Opened before the change is made, because after it an
+    /// error would claim that nothing happened.
+    fn folder_to_flush(&self) -> io::Result<Option<File>> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        match rustix::fs::openat(&self.folder, ".", flags, Mode::empty()) {
+            Ok(folder) => Ok(Some(folder.into())),
+            // One may write in this folder but not list it, nor therefore flush it.
+            Err(Errno::ACCESS) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Flushes a folder, so that a new name in it survives a power cut. The change itself is made, so a failure is told to
+/// the operator only.
+fn flush_folder(folder: Option<File>, path: &Path) {
+    if let Some(Err(error)) = folder.map(|folder| folder.sync_all()) {
+        warn!(path = %path.display(), %error, "the folder of a changed file could not be flushed");
+    }
+}
+
+/// A new file under a name of its own, gone again unless it is moved.
+struct Temporary<'a> {
+    place: &'a Place,
+    name: Option<String>,
+    file: File,
+}
+
+impl Temporary<'_> {
+    fn new(place: &Place, mode: Mode) -> io::Result<Temporary<'_>> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        loop {
+            let name = format!(".ropewalk-{:016x}", NAMES.next());
+            match rustix::fs::openat(&place.folder, &name, flags, mode) {
+                Ok(file) => return Ok(Temporary { place, name: Some(name), file: file.into() }),
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn move_to(
+        mut self,
+        name: &OsStr,
+        rename: impl FnOnce(&Place, &str, &OsStr) -> rustix::io::Result<()>,
+    ) -> io::Result<()> {
+        if let Some(own) = &self.name {
+            rename(self.place, own, name)?;
+        }
+        self.name = None;
+        Ok(())
+    }
+}
+
+impl Drop for Temporary<'_> {
+    fn drop(&mut self) {
+        if let Some(name) = &self.name
+            && let Err(error) = rustix::fs::unlinkat(&self.place.folder, name, AtFlags::empty())
+        {
+            warn!(name, folder = %self.place.path.display(), %error, "a temporary file could not be removed");
+        }
+    }
+}

@@ -1,21 +1,110 @@
 //! The life of a call, in one straight line; one file a stage.
+//!
+//! Name, arguments, coercion, validation (pure, at once) · turn (`schedule`) · what it would do (`propose`) · consent
+//! (`approve`) · running it (`execute`) or making its changes (`change`) · diagnostics, the turn given up · `shape`.
+//! However a call ends, it ends in exactly one [`CallResult`].
 
+mod approve;
+mod arguments;
 pub mod call;
+mod calls;
+mod catalog;
+mod change;
+mod coerce;
+mod execute;
+mod names;
+mod preview;
+mod propose;
+mod schedule;
+mod shape;
+#[cfg(test)]
+mod tests;
+mod validate;
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 pub use call::{CallParams, CallResult, ListToolsParams, PreviewResult, Status, ToolInfo};
 
+use crate::editor::{News, ToolEvent, ToolEventKind};
 use crate::languages::Languages;
-use crate::permissions::Trust;
-use crate::sessions::Sessions;
+use crate::outputs::Budget;
+use crate::permissions::{Rule, Trust};
+use crate::sessions::{DEFAULT_SESSION, Session, Sessions};
+use crate::tool::{AnyTool, Context, ToolError};
+use crate::tools;
 use crate::workspace::Workspace;
 
-/// Takes calls and answers each exactly once.
-pub struct Dispatch {}
+use approve::Asking;
+use call::{AppliedPart, Timing};
+use calls::{Calls, OpenCall};
+use catalog::Entry;
+use change::{Made, Stopped};
+use execute::{Limits, cancelled, contained};
+use preview::Previews;
+use propose::Planned;
+use schedule::{Schedule, Ticket};
+use shape::Ending;
 
-/// A call that has its place in its session's order and has not run yet.
-pub struct Admitted {}
+/// Takes calls and answers each exactly once.
+pub struct Dispatch {
+    tools: Vec<Entry>,
+    workspace: Arc<Workspace>,
+    languages: Arc<Languages>,
+    sessions: Arc<Sessions>,
+    /// Which folders are trusted, for tools that run something.
+    pub trust: Arc<Trust>,
+    schedule: Arc<Schedule>,
+    calls: Arc<Calls>,
+    previews: Previews,
+}
+
+/// A call that has its place in its session's order and has not run yet. Dropped, it gives its place up.
+pub struct Admitted {
+    params: CallParams,
+    session: Arc<Session>,
+    /// Counts the calls of the session; names the call and its output where the caller names none.
+    number: u64,
+    call_id: String,
+    cancel: CancellationToken,
+    ticket: Ticket,
+    open: OpenCall,
+    since: Instant,
+}
+
+impl Admitted {
+    /// Cancels the call, before or while it runs.
+    pub fn canceller(&self) -> CancellationToken {
+        self.cancel.clone()
+    }
+}
+
+/// A call whose tool and arguments are known.
+struct Call<'a> {
+    params: &'a CallParams,
+    id: &'a str,
+    entry: &'a Entry,
+    /// The canonical arguments.
+    arguments: serde_json::Value,
+    context: Context,
+    budget: Budget,
+    timing: &'a mut Timing,
+}
+
+impl Call<'_> {
+    fn limits(&self) -> Limits<'_> {
+        let traits = self.entry.traits();
+        Limits {
+            tool: traits.name,
+            deadline: traits.deadline,
+            clock: &*self.context.workspace.ports.clock,
+            cancel: &self.context.cancel,
+        }
+    }
+}
 
 impl Dispatch {
     /// A dispatch over the built-in tools.
@@ -25,47 +114,198 @@ impl Dispatch {
         sessions: Arc<Sessions>,
         trust: Arc<Trust>,
     ) -> Arc<Dispatch> {
-        let _ = (workspace, languages, sessions, trust);
-        todo!()
+        let built_in = tools::table().into_iter().map(|tool| {
+            let rule = Rule::of(tool.traits().name);
+            (tool, rule)
+        });
+        Dispatch::over(built_in, workspace, languages, sessions, trust)
+    }
+
+    /// A dispatch over any tools, each with the rule for its calls.
+    pub fn over(
+        tools: impl IntoIterator<Item = (Arc<dyn AnyTool>, Rule)>,
+        workspace: Arc<Workspace>,
+        languages: Arc<Languages>,
+        sessions: Arc<Sessions>,
+        trust: Arc<Trust>,
+    ) -> Arc<Dispatch> {
+        Arc::new(Dispatch {
+            tools: catalog::sorted(tools),
+            workspace,
+            languages,
+            sessions,
+            trust,
+            schedule: Arc::default(),
+            calls: Arc::default(),
+            previews: Previews::default(),
+        })
     }
 
     /// The tools, sorted, byte for byte the same each time.
     pub fn list_tools(&self, params: &ListToolsParams) -> Vec<ToolInfo> {
         let _ = params;
-        todo!()
+        self.tools.iter().map(Entry::info).collect()
     }
 
     /// Gives a call its ticket. Synchronous, so that the order of arrival is the order of tickets; never blocks.
     pub fn admit(&self, params: CallParams) -> Admitted {
-        let _ = params;
-        todo!()
+        let session = self.sessions.get(params.session_id.as_deref());
+        let number = session.next_call();
+        let call_id = params.call_id.clone().unwrap_or_else(|| format!("c{number}"));
+        let (tool, shared) = match catalog::find(&self.tools, &params.name) {
+            Ok(entry) => (entry.traits().name.to_owned(), entry.shared()),
+            Err(_) => (params.name.clone(), false),
+        };
+        let cancel = CancellationToken::new();
+        let open = self.calls.open(calls::Call {
+            session: session.id.clone(),
+            id: call_id.clone(),
+            turn: params.turn_id.clone(),
+            tool,
+            cancel: cancel.clone(),
+        });
+        let ticket = self.schedule.take(&session.id, shared);
+        let since = self.workspace.ports.clock.now();
+        Admitted { params, session, number, call_id, cancel, ticket, open, since }
     }
 
     /// Runs an admitted call to its one result, whatever happens: cancel, panic, deadline.
     pub async fn run(&self, admitted: Admitted) -> CallResult {
-        let _ = admitted;
-        todo!()
+        let Admitted { params, session, number, call_id, cancel, ticket, open, since } = admitted;
+        let settings = self.workspace.settings();
+        let budget = Budget::new(&settings.output, params.max_bytes);
+        let context = Context {
+            session: Arc::clone(&session),
+            workspace: Arc::clone(&self.workspace),
+            languages: Arc::clone(&self.languages),
+            cancel,
+            budget: budget.max,
+        };
+        let (mut timing, mut made) = (Timing::default(), None);
+        let name = catalog::find(&self.tools, &params.name)
+            .map_or_else(|_| params.name.clone(), |entry| entry.traits().name.to_owned());
+        let living = self.live(&params, &call_id, context, budget, ticket, since, &mut timing, &mut made);
+        // Boxed, for the future of a whole life is large and would be moved about with everything that holds it.
+        let ended = contained(&name, Box::pin(living)).await.unwrap_or_else(Err);
+        let ending = Ending::new(ended, made);
+        let result = shape::shape(ending, shape::Named { call_id, name, number }, &session, budget, timing);
+        self.tell(&session, &result.call_id, ToolEventKind::Complete, None, || serde_json::to_value(&result).ok());
+        drop(open);
+        result
     }
 
-    /// What a call would do. Neither asks nor runs.
-    pub async fn preview(&self, params: CallParams) -> PreviewResult {
-        let _ = params;
-        todo!()
+    /// The straight line. What was changed is put into `made` as soon as it is, so that it is told however this ends.
+    #[expect(clippy::too_many_arguments, reason = "the one caller owns each of these for its own end")]
+    async fn live(
+        &self,
+        params: &CallParams,
+        call_id: &str,
+        context: Context,
+        budget: Budget,
+        ticket: Ticket,
+        since: Instant,
+        timing: &mut Timing,
+        made: &mut Option<Made>,
+    ) -> Result<shape::Done, ToolError> {
+        if params.truncated {
+            arguments::parse(&params.name, None, true)?;
+        }
+        let entry = catalog::find(&self.tools, &params.name)?;
+        let arguments = entry.ready(params.arguments.as_ref(), false)?.arguments;
+
+        let clock = Arc::clone(&self.workspace.ports.clock);
+        tokio::select! {
+            biased;
+            () = context.cancel.cancelled() => return Err(cancelled("before it started")),
+            () = ticket.turn() => {}
+        }
+        timing.queued_ms = millis(clock.now() - since);
+        self.tell(&context.session, call_id, ToolEventKind::Start, Some(entry.traits().name), || None);
+
+        let mut call = Call { params, id: call_id, entry, arguments, context, budget, timing };
+        let mut asking = Asking::default();
+        loop {
+            let proposal = self.cleared(&mut call, &mut asking).await?;
+            match proposal.plan? {
+                Planned::Run => {
+                    let started = clock.now();
+                    let running = entry.tool.run(call.arguments.clone(), &call.context);
+                    let outcome = call.limits().bound(running).await;
+                    call.timing.run_ms = millis(clock.now() - started);
+                    return outcome.map(shape::Done::Ran);
+                }
+                Planned::Change(changes) => {
+                    let so_far = made.insert(Made::default());
+                    if call.context.cancel.is_cancelled() {
+                        return Err(cancelled("before anything was changed"));
+                    }
+                    let stopped = match self.make(&mut call, &changes, so_far).await {
+                        Ok(()) => None,
+                        Err(Stopped::AskAgain) => continue,
+                        Err(Stopped::Failed(error)) => Some(error),
+                    };
+                    // The next call may start: nothing is waited for any more but what others say of the change.
+                    drop(ticket);
+                    let report = self.settle(&mut call, std::mem::take(&mut so_far.settling)).await;
+                    so_far.report = report;
+                    return stopped.map_or(Ok(shape::Done::Changed), Err);
+                }
+            }
+        }
     }
 
     /// Cancels calls of a session: one, those of a turn, or all. Answers how many were cancelled.
     pub fn cancel(&self, session_id: Option<&str>, call_id: Option<&str>, turn_id: Option<&str>) -> usize {
-        let _ = (session_id, call_id, turn_id);
-        todo!()
+        let session = session_id.unwrap_or(DEFAULT_SESSION);
+        self.calls.cancel(|call| {
+            call.session == session
+                && call_id.is_none_or(|id| call.id == id)
+                && turn_id.is_none_or(|id| call.turn.as_deref() == Some(id))
+        })
     }
 
     /// Cancels everything, for the end of the process.
     pub fn cancel_all(&self) {
-        todo!()
+        self.calls.cancel(|_| true);
     }
 
     /// The calls that have not ended, as `session/call tool`, sorted.
     pub fn open_calls(&self) -> Vec<String> {
-        todo!()
+        self.calls.told()
+    }
+
+    fn tell(
+        &self,
+        session: &Session,
+        call_id: &str,
+        kind: ToolEventKind,
+        name: Option<&str>,
+        detail: impl FnOnce() -> Option<serde_json::Value>,
+    ) {
+        let editor = &self.workspace.editor;
+        if editor.abilities().events {
+            editor.tell(News::Tool(ToolEvent {
+                session_id: session.id.clone(),
+                call_id: call_id.to_owned(),
+                kind,
+                name: name.map(str::to_owned),
+                detail: detail(),
+            }));
+        }
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// How much of a change was made, for a call that makes changes.
+fn applied(made: &Made, failed: Option<&ToolError>) -> Option<AppliedPart> {
+    match (made.edits.is_empty(), failed) {
+        (_, None) => Some(AppliedPart::All),
+        (false, Some(_)) => Some(AppliedPart::Some),
+        // Sent, and nobody can say whether it landed: none of the three is true.
+        (true, Some(error)) if error.kind == crate::tool::ErrorKind::Unknown => None,
+        (true, Some(_)) => Some(AppliedPart::None),
     }
 }

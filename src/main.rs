@@ -1,2 +1,33 @@
-//! x
-fn main() {}
+//! The command line: what was asked for, done by the room it belongs to, and the exit code.
+
+mod cli;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use cli::{Arguments, Command};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    if let Err(error) = cli::log_to(arguments.log.as_deref()) {
+        return cli::fail(2, &format!("cannot write the log: {error}"));
+    }
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return cli::fail(1, &format!("cannot start: {error}")),
+    };
+    let code = runtime.block_on(async {
+        match arguments.command.unwrap_or(Command::Serve) {
+            Command::Serve => cli::serve(&arguments.common).await,
+            Command::Try(show) => cli::show::run(&arguments.common, show).await,
+            Command::Call(call) => cli::call::run(&arguments.common, call).await,
+            Command::Tools(tools) => cli::tools(&arguments.common, &tools).await,
+            Command::Schema => cli::schema(),
+            Command::Doctor => cli::doctor::run(&arguments.common).await,
+        }
+    });
+    // Standard input may still be blocked in a read that nothing can end; the process does not wait for it.
+    runtime.shutdown_background();
+    ExitCode::from(code)
+}

@@ -1,8 +1,17 @@
 //! What may be done without asking: trust in folders, and the decision on a call. Pure, but for the list of trusted roots.
 
+mod names;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use names::{protected, secret};
+
+use crate::editor::Risk;
 
 /// Which folders the person trusts: a repository is not the user, so nothing of an untrusted one is run or obeyed.
 #[derive(Debug, Default)]
@@ -29,5 +38,267 @@ impl Trust {
     /// Whether a canonical path lies in a trusted folder.
     pub fn covers(&self, path: &Path) -> bool {
         self.roots.read().unwrap_or_else(PoisonError::into_inner).iter().any(|root| path.starts_with(root))
+    }
+}
+
+/// Whether a person is asked about a tool's calls, in general.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Requirement {
+    /// No.
+    Auto,
+    /// In some modes.
+    Suggest,
+    /// Always.
+    Required,
+}
+
+/// What the rules say of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DecisionKind {
+    /// It runs.
+    Allow,
+    /// A person is asked.
+    Ask,
+    /// It does not run.
+    Deny,
+}
+
+/// The rule for a tool's calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// Reads run inside the workspace folders, secret files aside.
+    Read,
+    /// Writes run inside the workspace folders (undo is the net), protected and secret files aside.
+    Write,
+    /// Nothing is known of the tool: a person is asked about each call.
+    Unknown,
+}
+
+/// The rule of each tool, sorted by name.
+const RULES: &[(&str, Rule)] = &[("edit", Rule::Write), ("read", Rule::Read), ("write", Rule::Write)];
+
+impl Rule {
+    /// The rule of a tool.
+    pub fn of(tool: &str) -> Rule {
+        RULES.iter().find(|(name, _)| *name == tool).map_or(Rule::Unknown, |(_, rule)| *rule)
+    }
+
+    /// Whether a person is asked, in general.
+    pub fn requirement(self) -> Requirement {
+        match self {
+            Rule::Read => Requirement::Auto,
+            Rule::Write => Requirement::Suggest,
+            Rule::Unknown => Requirement::Required,
+        }
+    }
+}
+
+/// A file or document that a call reaches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// As the call named it.
+    pub asked: String,
+    /// Where it is, with all links resolved; `None` for a document without a file.
+    pub path: Option<PathBuf>,
+    /// Whether it lies in one of the workspace folders, or is an open document without a file.
+    pub inside: bool,
+}
+
+/// Everything a call reaches, resolved.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Reach {
+    /// What it reads.
+    pub reads: Vec<Place>,
+    /// What it changes.
+    pub writes: Vec<Place>,
+    /// Command lines it runs.
+    pub commands: Vec<String>,
+    /// Hosts it talks to.
+    pub hosts: Vec<String>,
+}
+
+/// The decision on one call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    /// In general.
+    pub requirement: Requirement,
+    /// This call.
+    pub decision: DecisionKind,
+    /// Why.
+    pub reason: String,
+    /// How much can go wrong.
+    pub risk: Risk,
+    /// Whether consent to this call says nothing about the next one, whatever the person answered.
+    pub singly: bool,
+}
+
+/// Decides on a call. Depends on nothing but its arguments.
+pub fn judge(rule: Rule, reach: &Reach) -> Judgement {
+    let ask = |reason: String, risk: Risk, singly: bool| Judgement {
+        requirement: rule.requirement(),
+        decision: DecisionKind::Ask,
+        reason,
+        risk,
+        singly,
+    };
+    if rule == Rule::Unknown {
+        return ask("nothing is known of what this tool does".to_owned(), Risk::High, true);
+    }
+    if let Some(command) = reach.commands.first() {
+        return ask(format!("it runs a command: {}", visible(command)), Risk::High, true);
+    }
+    if let Some(host) = reach.hosts.first() {
+        return ask(format!("it talks to another machine: {}", visible(host)), Risk::High, false);
+    }
+    if rule == Rule::Read
+        && let Some(place) = reach.writes.first()
+    {
+        return ask(format!("a tool that reads wants to write {}", place.shown()), Risk::High, true);
+    }
+    if let Some((place, what)) = reach.writes.iter().find_map(|place| Some((place, place.named(protected)?))) {
+        return ask(
+            format!("{} is protected ({what}): what is written there can run or change what may run", place.shown()),
+            Risk::High,
+            true,
+        );
+    }
+    if let Some((place, what)) =
+        reach.writes.iter().chain(&reach.reads).find_map(|place| Some((place, place.named(secret)?)))
+    {
+        return ask(format!("{} may hold secrets ({what})", place.shown()), Risk::High, true);
+    }
+    if let Some(place) = reach.writes.iter().find(|place| !place.inside) {
+        return ask(format!("{} is outside the workspace folders", place.shown()), Risk::High, false);
+    }
+    if let Some(place) = reach.reads.iter().find(|place| !place.inside) {
+        return ask(format!("{} is outside the workspace folders", place.shown()), Risk::Medium, false);
+    }
+    let (reason, risk) = if reach.writes.is_empty() {
+        ("it only reads, inside the workspace folders", Risk::Low)
+    } else {
+        ("it writes inside the workspace folders, and can be undone", Risk::Medium)
+    };
+    Judgement {
+        requirement: rule.requirement(),
+        decision: DecisionKind::Allow,
+        reason: reason.to_owned(),
+        risk,
+        singly: false,
+    }
+}
+
+impl Place {
+    /// What a test on components of a path says of this place, as it was named or where it really is.
+    fn named(&self, test: fn(&Path) -> Option<&'static str>) -> Option<&'static str> {
+        self.path.as_deref().and_then(test).or_else(|| test(Path::new(&self.asked)))
+    }
+
+    fn shown(&self) -> String {
+        match &self.path {
+            Some(path) => visible(&path.to_string_lossy()),
+            None => visible(&self.asked),
+        }
+    }
+}
+
+/// A text for a question to a person: invisible and control characters are shown as escapes, nothing is left out.
+pub fn visible(text: &str) -> String {
+    use std::fmt::Write as _;
+    text.chars().fold(String::with_capacity(text.len()), |mut out, character| {
+        if names::invisible(character) || character.is_control() {
+            let _ = write!(out, "\\u{{{:x}}}", u32::from(character));
+        } else {
+            out.push(character);
+        }
+        out
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inside(asked: &str) -> Place {
+        Place { asked: asked.to_owned(), path: Some(Path::new("/w").join(asked)), inside: true }
+    }
+
+    fn outside(asked: &str) -> Place {
+        Place { asked: asked.to_owned(), path: Some(PathBuf::from(asked)), inside: false }
+    }
+
+    fn unnamed() -> Place {
+        Place { asked: "untitled:1".to_owned(), path: None, inside: true }
+    }
+
+    fn linked(asked: &str, path: &str) -> Place {
+        Place { asked: asked.to_owned(), path: Some(PathBuf::from(path)), inside: true }
+    }
+
+    #[test]
+    fn the_table_is_sorted() {
+        assert!(RULES.is_sorted_by(|(a, _), (b, _)| a < b));
+        assert_eq!(Rule::of("nobody_knows"), Rule::Unknown);
+    }
+
+    #[test]
+    fn reads() {
+        use DecisionKind::{Allow, Ask};
+        for (place, decision, risk) in [
+            (inside("src/main.rs"), Allow, Risk::Low),
+            (unnamed(), Allow, Risk::Low),
+            (inside(".git/config"), Allow, Risk::Low),
+            (inside(".env"), Ask, Risk::High),
+            (inside("deploy/server.PEM"), Ask, Risk::High),
+            (linked("notes.txt", "/w/.env.local"), Ask, Risk::High),
+            (linked(".env", "/w/notes.txt"), Ask, Risk::High),
+            (outside("/etc/passwd"), Ask, Risk::Medium),
+            (outside("/home/me/.ssh/id_rsa"), Ask, Risk::High),
+        ] {
+            let judged = judge(Rule::Read, &Reach { reads: vec![place.clone()], ..Reach::default() });
+            assert_eq!((judged.decision, judged.risk), (decision, risk), "{place:?}: {}", judged.reason);
+        }
+    }
+
+    #[test]
+    fn writes() {
+        use DecisionKind::{Allow, Ask};
+        for (place, decision, singly) in [
+            (inside("src/main.rs"), Allow, false),
+            (unnamed(), Allow, false),
+            (inside(".github/workflows/ci.yml"), Allow, false),
+            (outside("/etc/passwd"), Ask, false),
+            (inside(".git/hooks/pre-commit"), Ask, true),
+            (inside(".GIT/config"), Ask, true),
+            (inside(".g\u{200c}it/config"), Ask, true),
+            (inside("sub/.vscode/tasks.json"), Ask, true),
+            (linked("notes.txt", "/w/.git/config"), Ask, true),
+            (linked(".envrc", "/w/elsewhere"), Ask, true),
+            (inside(".env"), Ask, true),
+            (outside("/home/me/.bashrc"), Ask, true),
+        ] {
+            let judged = judge(Rule::Write, &Reach { writes: vec![place.clone()], ..Reach::default() });
+            assert_eq!((judged.decision, judged.singly), (decision, singly), "{place:?}: {}", judged.reason);
+        }
+        // One bad place among good ones decides.
+        let reach = Reach { writes: vec![inside("a"), inside(".mcp.json"), inside("b")], ..Reach::default() };
+        assert_eq!(judge(Rule::Write, &reach).decision, Ask);
+    }
+
+    #[test]
+    fn what_is_not_known_asks() {
+        assert_eq!(judge(Rule::Unknown, &Reach::default()).decision, DecisionKind::Ask);
+        let commands = Reach { commands: vec!["ls".to_owned()], ..Reach::default() };
+        let hosts = Reach { hosts: vec!["example.org".to_owned()], ..Reach::default() };
+        let writes = Reach { writes: vec![inside("a")], ..Reach::default() };
+        for reach in [commands, hosts, writes] {
+            assert_eq!(judge(Rule::Read, &reach).decision, DecisionKind::Ask, "{reach:?}");
+        }
+    }
+
+    #[test]
+    fn a_question_hides_nothing() {
+        assert_eq!(visible("a\u{202e}b\nc é"), "a\\u{202e}b\\u{a}c é");
     }
 }

@@ -1,8 +1,12 @@
-//! What a session remembers: which texts its model has seen. In memory; a store comes beside it.
+//! What a session remembers: which texts its model has seen, what its person consented to, its outputs. In memory; a
+//! store comes beside it.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::outputs::Store;
 use crate::workspace::Key;
 
 /// The session that calls belong to when they name none.
@@ -13,24 +17,93 @@ pub const DEFAULT_SESSION: &str = "default";
 pub struct Session {
     /// Its name.
     pub id: String,
-    seen: Mutex<HashMap<Key, String>>,
+    seen: Mutex<HashMap<Key, Sight>>,
+    outputs: Mutex<Store>,
+    grants: Mutex<BTreeSet<String>>,
+    calls: AtomicU64,
+    previews: AtomicU64,
+}
+
+/// How much of a text the model has seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Sight {
+    hash: String,
+    /// The lines that were not shown: 0-based, rising, apart from one another.
+    unseen: Vec<Range<usize>>,
 }
 
 impl Session {
     /// A session that has seen nothing.
     pub fn new(id: &str) -> Session {
-        Session { id: id.to_owned(), seen: Mutex::default() }
+        Session {
+            id: id.to_owned(),
+            seen: Mutex::default(),
+            outputs: Mutex::default(),
+            grants: Mutex::default(),
+            calls: AtomicU64::new(0),
+            previews: AtomicU64::new(0),
+        }
     }
 
-    /// The model was shown this text, or made it: its hash.
+    /// The model was shown this text, or made it, from end to end: its hash.
     pub fn saw(&self, key: &Key, hash: String) {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone(), hash);
+        lock(&self.seen).insert(key.clone(), Sight { hash, unseen: Vec::new() });
     }
 
-    /// The hash of the text the model last saw under this key.
-    pub fn seen(&self, key: &Key) -> Option<String> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    /// The model was shown some lines (0-based) of a text that has `total`. What it saw of the same text before counts.
+    pub fn saw_lines(&self, key: &Key, hash: &str, lines: Range<usize>, total: usize) {
+        let mut seen = lock(&self.seen);
+        let sight = seen.entry(key.clone()).or_insert_with(|| Sight { hash: String::new(), unseen: Vec::new() });
+        if sight.hash != hash {
+            *sight = Sight { hash: hash.to_owned(), unseen: std::iter::once(0..total).collect() };
+        }
+        sight.unseen = sight
+            .unseen
+            .iter()
+            .flat_map(|gap| [gap.start..gap.end.min(lines.start), gap.start.max(lines.end)..gap.end])
+            .filter(|gap| !gap.is_empty())
+            .collect();
     }
+
+    /// The hash of the text the model last saw under this key, or parts of it.
+    pub fn seen(&self, key: &Key) -> Option<String> {
+        lock(&self.seen).get(key).map(|sight| sight.hash.clone())
+    }
+
+    /// The lines (0-based) of that text that the model was not shown; empty when it saw all, or nothing of it.
+    pub fn unseen(&self, key: &Key) -> Vec<Range<usize>> {
+        lock(&self.seen).get(key).map(|sight| sight.unseen.clone()).unwrap_or_default()
+    }
+
+    /// Whole outputs, also of what was cut for the model.
+    pub fn outputs(&self) -> MutexGuard<'_, Store> {
+        lock(&self.outputs)
+    }
+
+    /// The person consented to calls like this one for the rest of the session.
+    pub fn grant(&self, like: String) {
+        lock(&self.grants).insert(like);
+    }
+
+    /// Whether the person consented to calls like this one.
+    pub fn granted(&self, like: &str) -> bool {
+        lock(&self.grants).contains(like)
+    }
+
+    /// The number of the next call: 1, 2, 3 ...
+    pub fn next_call(&self) -> u64 {
+        self.calls.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// The number of the next preview: 1, 2, 3 ...
+    pub fn next_preview(&self) -> u64 {
+        self.previews.fetch_add(1, Ordering::Relaxed) + 1
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing that panics runs under these locks; each holds one plain collection.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// All sessions, by name.
@@ -43,7 +116,37 @@ impl Sessions {
     /// The session of a name; one that is unknown yet is opened.
     pub fn get(&self, id: Option<&str>) -> Arc<Session> {
         let id = id.unwrap_or(DEFAULT_SESSION);
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = lock(&self.open);
         Arc::clone(open.entry(id.to_owned()).or_insert_with(|| Arc::new(Session::new(id))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_add_up_to_the_whole() {
+        let (session, key) = (Session::new("s"), Key::Unnamed("untitled:1".into()));
+        assert_eq!(session.seen(&key), None);
+        session.saw_lines(&key, "h", 3..6, 10);
+        assert_eq!(session.unseen(&key), [0..3, 6..10]);
+        session.saw_lines(&key, "h", 0..4, 10);
+        assert_eq!(session.unseen(&key), std::iter::once(6..10).collect::<Vec<_>>());
+        session.saw_lines(&key, "h", 6..10, 10);
+        assert_eq!((session.seen(&key).as_deref(), session.unseen(&key)), (Some("h"), vec![]));
+        session.saw_lines(&key, "other", 0..1, 2);
+        assert_eq!(session.unseen(&key), std::iter::once(1..2).collect::<Vec<_>>());
+        session.saw(&key, "whole".into());
+        assert_eq!((session.seen(&key).as_deref(), session.unseen(&key)), (Some("whole"), vec![]));
+    }
+
+    #[test]
+    fn a_session_is_opened_once() {
+        let sessions = Sessions::default();
+        let first = sessions.get(None);
+        assert_eq!((first.next_call(), first.next_call(), first.next_preview()), (1, 2, 1));
+        assert_eq!(sessions.get(Some(DEFAULT_SESSION)).next_call(), 3);
+        assert_eq!(sessions.get(Some("other")).next_call(), 1);
     }
 }

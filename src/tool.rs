@@ -3,6 +3,8 @@
 //! A tool declares data (capabilities, access, schema) and does one thing. Everything that holds for all tools
 //! (names, arguments, approval, order, deadlines, budgets, diagnostics) is in `dispatch`, once.
 
+mod erased;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +14,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
+
+pub use erased::{Erased, erase, plain_schema};
 
 use crate::languages::Languages;
 use crate::sessions::Session;
@@ -63,6 +67,13 @@ pub struct Traits {
     pub names: &'static [&'static str],
 }
 
+impl Traits {
+    /// Whether its calls change nothing and run nothing.
+    pub fn read_only(&self) -> bool {
+        !self.capabilities.iter().any(|capability| matches!(capability, Capability::WritesFiles | Capability::ExecutesCode))
+    }
+}
+
 /// What a tool gets.
 #[derive(Clone)]
 pub struct Context {
@@ -74,6 +85,8 @@ pub struct Context {
     pub languages: Arc<Languages>,
     /// Fires when the call is cancelled.
     pub cancel: CancellationToken,
+    /// At most so many bytes of text of the answer reach the model; what is beyond is cut out of its middle.
+    pub budget: usize,
 }
 
 /// One piece of an answer.

@@ -1,10 +1,27 @@
 //! The table of tools: one line a tool, sorted by name.
 
+pub mod read;
+pub mod write;
+
 use std::sync::Arc;
 
-use crate::tool::AnyTool;
+use crate::tool::{AnyTool, ErrorKind, ToolError, erase};
 
 /// Every built-in tool.
 pub fn table() -> Vec<Arc<dyn AnyTool>> {
-    vec![]
+    vec![
+        erase(read::Read),   //
+        erase(write::Write), //
+    ]
+}
+
+/// A path that a call gives must say something.
+fn named(file_path: &str) -> Result<(), ToolError> {
+    if !file_path.trim().is_empty() {
+        return Ok(());
+    }
+    Err(ToolError::new(
+        ErrorKind::InvalidArguments,
+        "`file_path` is empty; give the path of a file, for example \"src/main.rs\".",
+    ))
 }

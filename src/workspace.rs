@@ -6,6 +6,7 @@ pub mod documents;
 pub mod paths;
 pub mod view;
 
+use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio_util::sync::CancellationToken;
@@ -73,6 +74,7 @@ pub struct Workspace {
     roots: RwLock<Roots>,
     settings: RwLock<Arc<Settings>>,
     queues: commit::Queues,
+    state_dir: RwLock<Option<PathBuf>>,
 }
 
 impl Workspace {
@@ -85,6 +87,7 @@ impl Workspace {
             roots: RwLock::default(),
             settings: RwLock::default(),
             queues: commit::Queues::default(),
+            state_dir: RwLock::default(),
         }
     }
 
@@ -126,14 +129,35 @@ impl Workspace {
 
     /// What a change would do now. Changes nothing.
     pub async fn preview(&self, change: &FileChange) -> Result<Preview, Refusal> {
-        let _ = change;
-        todo!()
+        commit::preview(&self.desk(), change).await
     }
 
     /// Makes a change. Waits its turn in the document's queue; once the edit has been sent to the editor, `cancel` has
     /// no effect any more.
     pub async fn commit(&self, change: &FileChange, cancel: &CancellationToken) -> Result<Committed, Refusal> {
-        let _ = (change, cancel);
-        todo!()
+        commit::commit(self.desk(), change.clone(), cancel).await
+    }
+
+    /// Takes what became known of earlier edits of a document after their calls were answered: that one landed after
+    /// all, or was refused. (The next commit of the document takes it too, into its notes.)
+    pub fn late_news(&self, key: &Key) -> Vec<String> {
+        self.queues.take_late(key)
+    }
+
+    /// Where copies of files are put aside while they are overwritten in place (files with several names or another
+    /// owner). Without such a place they are put beside the file.
+    pub fn set_state_dir(&self, state_dir: Option<PathBuf>) {
+        *self.state_dir.write().unwrap_or_else(PoisonError::into_inner) = state_dir;
+    }
+
+    fn desk(&self) -> commit::Desk {
+        commit::Desk {
+            ports: self.ports.clone(),
+            editor: Arc::clone(&self.editor),
+            documents: Arc::clone(&self.documents),
+            settings: self.settings(),
+            queues: self.queues.clone(),
+            state_dir: self.state_dir.read().unwrap_or_else(PoisonError::into_inner).clone(),
+        }
     }
 }

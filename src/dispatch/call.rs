@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use crate::permissions::{DecisionKind, Requirement};
+
 use crate::languages::{DiagnosticsReport, Wait};
 use crate::tool::{Capability, Content, ErrorKind};
 use crate::workspace::Hunk;
@@ -201,18 +203,6 @@ pub struct Annotations {
     pub open_world_hint: bool,
 }
 
-/// Whether a person is asked about a tool's calls, in general.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Requirement {
-    /// No.
-    Auto,
-    /// In some modes.
-    Suggest,
-    /// Always.
-    Required,
-}
-
 /// `ropewalk/previewCall`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -264,16 +254,4 @@ pub struct ApprovalInfo {
     pub reason: String,
     /// How much can go wrong.
     pub risk: crate::editor::Risk,
-}
-
-/// What the rules say of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum DecisionKind {
-    /// It runs.
-    Allow,
-    /// A person is asked.
-    Ask,
-    /// It does not run.
-    Deny,
 }

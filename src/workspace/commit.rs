@@ -3,12 +3,35 @@
 //! An open document is changed by the editor: we ask for an edit of exactly the version we computed against and believe
 //! only the change notifications that follow (the *echo*). A closed file is changed on the disk, as one step.
 
+mod closed;
+mod deliver;
+mod echo;
+mod evidence;
+mod late;
+mod open;
+mod queues;
+mod shape;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::text::{Splice, Text};
+use tokio_util::sync::CancellationToken;
 
-use super::Refusal;
-use super::paths::Target;
+use crate::config::Settings;
+use crate::editor::Editor;
+use crate::ports::{Clock, Ports};
+use crate::text::{BOM, Splice, Text};
+
+pub use queues::Queues;
+
+use super::codec;
+use super::documents::{Documents, Snapshot};
+use super::paths::{Key, Target};
+use super::{Refusal, RefusalKind};
 
 /// A pure function from a text to the change of it, so that it can be asked again when the text moved on.
 pub trait Rewrite: Send + Sync + 'static {
@@ -98,6 +121,123 @@ pub struct Committed {
     pub unified_diff: String,
 }
 
-/// One queue for each document.
-#[derive(Default)]
-pub struct Queues {}
+/// What a commit needs, to hand around and to leave behind in a task that outlives the call.
+#[derive(Clone)]
+pub(super) struct Desk {
+    pub(super) ports: Ports,
+    pub(super) editor: Arc<dyn Editor>,
+    pub(super) documents: Arc<Documents>,
+    pub(super) settings: Arc<Settings>,
+    pub(super) queues: Queues,
+    /// Where copies of files are put aside while they are overwritten; beside them when there is no such place.
+    pub(super) state_dir: Option<PathBuf>,
+}
+
+impl Desk {
+    fn clock(&self) -> &dyn Clock {
+        &*self.ports.clock
+    }
+
+    /// Asks the editor for its text and puts the answer into the mirror; whether there was one.
+    async fn resync(&self, document: &Snapshot) -> bool {
+        if !self.editor.abilities().resync {
+            return false;
+        }
+        let deadline = Duration::from_millis(self.settings.commit.echo_ms);
+        match self.editor.resync(&document.uri, deadline).await {
+            Ok(answer) => {
+                self.documents.resynced(&document.key, answer.version, &answer.text);
+                true
+            }
+            Err(error) => {
+                tracing::warn!(uri = document.uri, %error, "the editor did not tell its text");
+                false
+            }
+        }
+    }
+
+    /// The text of the file of a document, if it is `expected` (line ends and the final one aside).
+    async fn saved_as(&self, key: &Key, expected: &Text) -> Option<Text> {
+        let Key::File(path) = key else { return None };
+        let (disk, path, breaks) = (Arc::clone(&self.ports.disk), path.clone(), expected.breaks());
+        let bytes = tokio::task::spawn_blocking(move || disk.read(&path)).await.ok()?.ok()?;
+        let text = Text::new(&codec::decode(&bytes).ok()?.text, breaks);
+        let mark = if expected.slice(0..BOM.len_utf8()).starts_with(BOM) { BOM.len_utf8() } else { 0 };
+        let bare = expected.spliced(&[Splice { range: 0..mark, text: String::new() }]);
+        text.same_lines(&bare).then_some(text)
+    }
+}
+
+/// Makes a change, in its turn. The work runs in a task of its own, so that a caller who stops listening after the edit
+/// was sent does not leave it unwatched; one who stops before cancels it.
+pub(super) async fn commit(desk: Desk, change: FileChange, cancel: &CancellationToken) -> Result<Committed, Refusal> {
+    let cancel = cancel.child_token();
+    let _stop = cancel.clone().drop_guard();
+    let task = tokio::spawn(async move { in_turn(&desk, &change, &cancel).await });
+    match task.await {
+        Ok(result) => result,
+        Err(failed) => match failed.try_into_panic() {
+            // A panic in a rewrite belongs to the call that brought it.
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err(Refusal::new(RefusalKind::Cancelled, "Cancelled: the program is ending.")),
+        },
+    }
+}
+
+async fn in_turn(desk: &Desk, change: &FileChange, cancel: &CancellationToken) -> Result<Committed, Refusal> {
+    let key = &change.target.key;
+    let turn = desk.queues.enter(key, cancel).await?;
+    // A file can be opened while it is being written: then its document is the one to change, once more from the start.
+    for _ in 0..3 {
+        let done = match desk.documents.watch(key) {
+            Some((now, events)) => {
+                Some(open::commit(desk, &turn, deliver::Watch { now, events }, change, cancel).await)
+            }
+            None => closed::commit(desk, change).await.transpose(),
+        };
+        if let Some(mut done) = done {
+            if let Ok(committed) = &mut done {
+                committed.notes.extend(desk.queues.take_late(key));
+            }
+            return done;
+        }
+    }
+    Err(Refusal::new(
+        RefusalKind::Conflict,
+        format!("{} was opened and closed again and again while it was being changed; nothing was changed.", change.target.shown),
+    ))
+}
+
+/// What a change would do now.
+pub(super) async fn preview(desk: &Desk, change: &FileChange) -> Result<Preview, Refusal> {
+    let (before, shaped) = match desk.documents.get(&change.target.key) {
+        Some(document) => {
+            let shaped = shape_apart(&document.text, &change.rewrite).await?;
+            (Some(document.text), shaped)
+        }
+        None => closed::preview(desk, change).await?,
+    };
+    let empty = || Text::new("", shaped.after.breaks());
+    let unified_diff =
+        shape::unified(&change.target.shown, before.as_ref().unwrap_or(&empty()), &shaped.after);
+    Ok(Preview { before, after: shaped.after, rewritten: shaped.rewritten, unified_diff })
+}
+
+/// Runs a rewrite where it may take its time.
+async fn shape_apart(before: &Text, rewrite: &Arc<dyn Rewrite>) -> Result<shape::Shaped, Refusal> {
+    let (before, rewrite) = (before.clone(), Arc::clone(rewrite));
+    apart(move || shape::shape(&before, &*rewrite)).await
+}
+
+/// Runs blocking work; a panic in it goes on in the caller.
+async fn apart<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
+) -> Result<T, Refusal> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(failed) => match failed.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err(Refusal::new(RefusalKind::Cancelled, "Cancelled: the program is ending.")),
+        },
+    }
+}

@@ -1,3 +1,8 @@
-//! Real editors and real language servers.
+//! Real editors and real language servers around the real sidecar.
+//!
+//! They are set up by `tests/run`, which names their place in `ROPEWALK_TOOLS`. Without that variable each test says so
+//! and passes; with it, a tool that is missing is a failure.
 
+mod nvim;
 mod servers;
+mod tools;

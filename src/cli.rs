@@ -1,0 +1,146 @@
+//! The words of the command line, and the small commands.
+
+pub(crate) mod call;
+pub(crate) mod desk;
+pub(crate) mod doctor;
+pub(crate) mod scenario;
+pub(crate) mod show;
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Mutex;
+
+use clap::{Args, Parser, Subcommand};
+use ropewalk::ports::{self, Disk as _, Ports, SystemDisk};
+use ropewalk::server::{self, ServeOptions};
+use tracing_subscriber::EnvFilter;
+
+use desk::{Desk, DeskError};
+
+/// A sidecar for editors: runs an AI agent's tool calls in unsaved buffers and brings the real diagnostics back.
+#[derive(Debug, Parser)]
+#[command(name = "ropewalk", version, disable_help_subcommand = true)]
+pub(crate) struct Arguments {
+    /// What to do; without a word: serve.
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    /// What holds for all commands.
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// Write the log to this file instead of standard error (what is logged: RUST_LOG, default `warn`).
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+    /// Taken for granted; accepted because editors like to pass it.
+    #[arg(long, global = true, hide = true)]
+    pub(crate) stdio: bool,
+}
+
+/// What holds for all commands.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Common {
+    /// Trust this folder: language servers that run the project's code may start in it. Can be given more than once.
+    #[arg(long, global = true, value_name = "FOLDER")]
+    pub(crate) trust: Vec<PathBuf>,
+    /// Keep state in memory only and pin what is otherwise learned, so that runs can be repeated (always so for `try`
+    /// and `call`).
+    #[arg(long, global = true)]
+    pub(crate) ephemeral: bool,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve an editor over standard input and output (the default).
+    Serve,
+    /// See the main job done: an unsaved buffer is edited and its diagnostics come back.
+    Try(show::Show),
+    /// Run one tool call and print its result as JSON.
+    ///
+    /// Exit codes: 0 ok, 1 the tool failed, 2 usage, 3 denied or would ask, 6 conflict, 124 deadline, 130 cancelled.
+    Call(call::Call),
+    /// List the tools.
+    Tools(Tools),
+    /// Print the JSON Schemas of the protocol.
+    Schema,
+    /// Tell which language servers are found, what is trusted, and how to get the rest.
+    Doctor,
+}
+
+/// `ropewalk tools`
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Tools {
+    /// As JSON, with the schemas.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Sends the log to a file, or to standard error.
+pub(crate) fn log_to(file: Option<&Path>) -> std::io::Result<()> {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false);
+    match file {
+        Some(file) => {
+            let file = std::fs::OpenOptions::new().create(true).append(true).open(file)?;
+            builder.with_writer(Mutex::new(file)).init();
+        }
+        None => builder.with_writer(std::io::stderr).init(),
+    }
+    Ok(())
+}
+
+/// Says why on standard error.
+pub(crate) fn fail(code: u8, why: &str) -> ExitCode {
+    complain(why);
+    ExitCode::from(code)
+}
+
+/// One line on standard error; a closed one is nobody's loss.
+pub(crate) fn complain(why: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "ropewalk: {why}");
+}
+
+/// Text on standard output. A reader that went away is no failure.
+pub(crate) fn say(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Serves an editor over standard input and output; the exit code.
+pub(crate) async fn serve(common: &Common) -> u8 {
+    let trusted = common.trust.iter().filter_map(|folder| SystemDisk.canonicalize(folder).ok()).collect();
+    let options = ServeOptions { trusted, signals: true, ..ServeOptions::default() };
+    server::serve(tokio::io::stdin(), tokio::io::stdout(), Ports::system(), options).await
+}
+
+/// Prints the table of tools.
+pub(crate) async fn tools(common: &Common, tools: &Tools) -> u8 {
+    let listed = async {
+        let desk = Desk::start(&ports::current_dir().map_err(DeskError::Disk)?, &common.trust).await?;
+        let listed = desk.tools().await;
+        desk.close().await;
+        listed
+    };
+    let listed = match listed.await {
+        Ok(listed) => listed,
+        Err(error) => {
+            complain(&error.to_string());
+            return 1;
+        }
+    };
+    if tools.json {
+        say(&format!("{}\n", serde_json::to_string_pretty(&listed).unwrap_or_default()));
+    } else {
+        for tool in listed.tools {
+            let first = tool.description.split(". ").next().unwrap_or_default().replace('\n', " ");
+            say(&format!("{:<12} {}\n", tool.name, first.trim_end_matches('.')));
+        }
+    }
+    0
+}
+
+/// Prints the JSON Schemas of the protocol.
+pub(crate) fn schema() -> u8 {
+    say(&format!("{}\n", serde_json::to_string_pretty(&server::protocol::schemas()).unwrap_or_default()));
+    0
+}

@@ -1,0 +1,118 @@
+//! `ropewalk call`: one tool call, its result as JSON on standard output, and an exit code that says how it ended.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use ropewalk::dispatch::{CallResult, Status};
+use ropewalk::ports;
+use ropewalk::tool::ErrorKind;
+use serde_json::Value;
+
+use super::desk::Desk;
+use super::{Common, complain, say};
+
+/// `ropewalk call`
+#[derive(Debug, Args)]
+pub(crate) struct Call {
+    /// The tool's name.
+    tool: String,
+    /// Its arguments: a JSON object.
+    json: String,
+    /// Open this file as a document first, as an editor would: the call then edits the buffer, not the file.
+    #[arg(long, value_name = "FILE")]
+    open: Vec<PathBuf>,
+    /// The workspace folder; without it: the current directory.
+    #[arg(long, value_name = "FOLDER")]
+    root: Option<PathBuf>,
+    /// Cancel the call after this many milliseconds.
+    #[arg(long, value_name = "MS")]
+    deadline: Option<u64>,
+}
+
+/// Exit codes of `call`.
+mod code {
+    pub(super) const OK: u8 = 0;
+    pub(super) const FAILED: u8 = 1;
+    pub(super) const USAGE: u8 = 2;
+    pub(super) const DENIED: u8 = 3;
+    pub(super) const CONFLICT: u8 = 6;
+    pub(super) const DEADLINE: u8 = 124;
+    pub(super) const CANCELLED: u8 = 130;
+}
+
+/// Runs the call.
+pub(crate) async fn run(common: &Common, call: Call) -> u8 {
+    // What is not JSON goes on as it is: dispatch mends what can be mended and says what cannot.
+    let arguments: Value = serde_json::from_str(&call.json).unwrap_or(Value::String(call.json.clone()));
+    let root = match call.root.clone().map_or_else(ports::current_dir, Ok) {
+        Ok(root) => root,
+        Err(error) => {
+            complain(&format!("no current directory: {error}"));
+            return code::USAGE;
+        }
+    };
+    let desk = match Desk::start(&root, &common.trust).await {
+        Ok(desk) => desk,
+        Err(error) => {
+            complain(&error.to_string());
+            return code::FAILED;
+        }
+    };
+    for file in &call.open {
+        if let Err(error) = desk.open_file(&root.join(file)).await {
+            complain(&format!("cannot open {}: {error}", file.display()));
+            return code::USAGE;
+        }
+    }
+    let deadline = async {
+        match call.deadline {
+            Some(ms) => tokio::time::sleep(Duration::from_millis(ms)).await,
+            None => std::future::pending().await,
+        }
+    };
+    let (result, cut) = {
+        let running = desk.call(&call.tool, arguments);
+        tokio::pin!(running);
+        tokio::select! {
+            result = &mut running => (result, None),
+            () = deadline => {
+                desk.cancel_all();
+                (running.await, Some(code::DEADLINE))
+            }
+            _ = tokio::signal::ctrl_c() => {
+                desk.cancel_all();
+                (running.await, Some(code::CANCELLED))
+            }
+        }
+    };
+    let exit = match result {
+        Ok(result) => {
+            let text = serde_json::to_string_pretty(&result).unwrap_or_default();
+            say(&format!("{text}\n"));
+            match (code_of(&result), cut) {
+                (code::CANCELLED, Some(cut)) => cut,
+                (code, _) => code,
+            }
+        }
+        Err(error) => {
+            complain(&error.to_string());
+            code::FAILED
+        }
+    };
+    desk.close().await;
+    exit
+}
+
+/// The exit code of a result.
+fn code_of(result: &CallResult) -> u8 {
+    match (result.status, result.error.as_ref().map(|error| error.kind)) {
+        (Status::Ok, _) => code::OK,
+        (Status::Denied, _) | (_, Some(ErrorKind::Denied)) => code::DENIED,
+        (Status::Cancelled, _) | (_, Some(ErrorKind::Cancelled)) => code::CANCELLED,
+        (_, Some(ErrorKind::Conflict | ErrorKind::Stale | ErrorKind::Unknown)) => code::CONFLICT,
+        (_, Some(ErrorKind::Timeout)) => code::DEADLINE,
+        (_, Some(ErrorKind::UnknownTool | ErrorKind::InvalidArguments)) => code::USAGE,
+        (Status::Error | Status::Superseded, _) => code::FAILED,
+    }
+}

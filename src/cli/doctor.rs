@@ -1,0 +1,94 @@
+//! `ropewalk doctor`: what is found on this machine, what is trusted, and how to get the rest.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use ropewalk::editor::{Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, EditReply, Editor, News, Resync};
+use ropewalk::languages::{Languages, ServerStatus};
+use ropewalk::permissions::Trust;
+use ropewalk::ports::{self, Disk as _, Ports, SystemDisk};
+use ropewalk::syntax::Language;
+use ropewalk::workspace::Documents;
+
+use super::{Common, say};
+
+/// The language ids of the embedded check, in the order in which they are told.
+const CHECKED: &[&str] = &[
+    "bash", "c", "cpp", "go", "javascript", "json", "python", "rust", "toml", "typescript", "typescriptreact",
+];
+
+/// Prints the report; exit code 0.
+pub(crate) async fn run(common: &Common) -> u8 {
+    let trust = Arc::new(Trust::new());
+    for folder in &common.trust {
+        if let Ok(folder) = SystemDisk.canonicalize(folder) {
+            trust.set(&folder, true);
+        }
+    }
+    let documents = Arc::new(Documents::new());
+    let languages = Languages::new(Ports::system(), Arc::new(Nobody), &documents, Arc::clone(&trust));
+    let servers = languages.status().await;
+    languages.shutdown(Duration::from_millis(100)).await;
+
+    let mut out = format!("ropewalk {}\n\nLanguage servers\n", env!("CARGO_PKG_VERSION"));
+    for server in &servers {
+        out.push_str(&line(server));
+    }
+    let _ = writeln!(
+        out,
+        "\n  A server marked * runs the project's code (build scripts, plugins), so it starts in trusted folders only.\n\
+         \nEmbedded syntax check (always there; it does not check types)\n  {}",
+        CHECKED.iter().filter_map(|id| Language::of_id(id)).map(Language::name).collect::<Vec<_>>().join(", ")
+    );
+    let _ = writeln!(out, "\nTrust");
+    if let Ok(folder) = ports::current_dir().and_then(|folder| SystemDisk.canonicalize(&folder)) {
+        let word =
+            if trust.covers(&folder) { "trusted" } else { "not trusted (--trust FOLDER, or the editor says so)" };
+        let _ = writeln!(out, "  {}: {word}", folder.display());
+    }
+    for folder in &common.trust {
+        let word = if SystemDisk.canonicalize(folder).is_ok() { "trusted" } else { "there is no such folder" };
+        let _ = writeln!(out, "  {}: {word}", folder.display());
+    }
+    say(&out);
+    0
+}
+
+fn line(server: &ServerStatus) -> String {
+    let mark = if server.runs_project_code { "*" } else { " " };
+    let (found, what) = match &server.program {
+        Ok(path) => ("found  ", path.display().to_string()),
+        Err(why) => ("missing", why.clone()),
+    };
+    format!("  {found} {mark} {:<28} {}\n            {}\n", server.name, server.languages.join(", "), what)
+}
+
+/// No editor is here to answer.
+struct Nobody;
+
+#[async_trait]
+impl Editor for Nobody {
+    fn abilities(&self) -> Abilities {
+        Abilities::default()
+    }
+
+    async fn apply_edit(&self, _: ApplyEdit, _: Duration) -> Result<EditReply, AskError> {
+        Err(AskError::Unsupported)
+    }
+
+    async fn resync(&self, _: &str, _: Duration) -> Result<Resync, AskError> {
+        Err(AskError::Unsupported)
+    }
+
+    async fn approve(&self, _: ApproveParams) -> Result<ApproveResult, AskError> {
+        Err(AskError::Unsupported)
+    }
+
+    async fn pull_diagnostics(&self, _: &str, _: Duration) -> Result<(), AskError> {
+        Err(AskError::Unsupported)
+    }
+
+    fn tell(&self, _: News) {}
+}

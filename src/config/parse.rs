@@ -1,0 +1,237 @@
+//! Settings from JSON, key by key: a key that is unknown or whose value is wrong is told and its default stays.
+
+use serde_json::{Map, Value};
+
+use super::{ServerSettings, Settings};
+
+/// Keys of the settings object that are not settings: the front reads them.
+const ELSEWHERE: &[&str] = &["trusted"];
+
+/// The one table whose keys are names of the user's own.
+const SERVERS: &str = "diagnostics.servers";
+
+/// A key that was not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remark {
+    /// Which one: names joined by dots.
+    pub key: String,
+    /// Why, in words for the person who wrote it.
+    pub message: String,
+}
+
+impl Settings {
+    /// The settings that `value` (an object, nested or with dotted keys) makes of the defaults, and a remark on each
+    /// key that was not taken.
+    pub fn parse(value: &Value) -> (Settings, Vec<Remark>) {
+        Settings::default().overlaid(value)
+    }
+
+    /// These settings with those of `value` over them, and a remark on each key that was not taken.
+    pub fn overlaid(&self, value: &Value) -> (Settings, Vec<Remark>) {
+        let mut remarks = Vec::new();
+        let fields = match value {
+            Value::Null => return (self.clone(), remarks),
+            Value::Object(fields) => fields,
+            other => {
+                remarks.push(Remark { key: String::new(), message: format!("expected an object, got {other}") });
+                return (self.clone(), remarks);
+            }
+        };
+        let mut overlay = Overlay { settings: self.clone(), remarks };
+        let nested = nest(fields);
+        overlay.object("", &nested);
+        (overlay.settings, overlay.remarks)
+    }
+}
+
+/// Dotted keys as nested objects.
+fn nest(fields: &Map<String, Value>) -> Map<String, Value> {
+    let mut out = Map::new();
+    for (key, value) in fields {
+        put(&mut out, key, value);
+    }
+    out
+}
+
+fn put(out: &mut Map<String, Value>, key: &str, value: &Value) {
+    if let Some((first, rest)) = key.split_once('.') {
+        let inner = out.entry(first).or_insert_with(|| Value::Object(Map::new()));
+        if let Value::Object(inner) = inner {
+            put(inner, rest, value);
+            return;
+        }
+    }
+    match (out.get_mut(key), value) {
+        (Some(Value::Object(there)), Value::Object(fields)) => {
+            for (key, value) in fields {
+                put(there, key, value);
+            }
+        }
+        (_, Value::Object(fields)) => {
+            out.insert(key.to_owned(), Value::Object(fields.clone()));
+        }
+        _ => {
+            out.insert(key.to_owned(), value.clone());
+        }
+    }
+}
+
+struct Overlay {
+    settings: Settings,
+    remarks: Vec<Remark>,
+}
+
+impl Overlay {
+    fn object(&mut self, path: &str, fields: &Map<String, Value>) {
+        for (key, value) in fields {
+            let full = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            if path.is_empty() && ELSEWHERE.contains(&key.as_str()) {
+                continue;
+            }
+            let here = self.tree().pointer(&pointer(&full)).cloned();
+            let server = path == SERVERS;
+            match (here, value) {
+                (None, Value::Object(fields)) if server => {
+                    self.set(&full, Value::Object(Map::new()));
+                    self.object(&full, fields);
+                }
+                (None, Value::Null) => {}
+                (None, _) if server => self.remark(full, format!("expected an object, got {value}")),
+                (None, _) => {
+                    let known = self.known(path);
+                    self.remark(full, format!("there is no such setting; here are: {}", known.join(", ")));
+                }
+                (Some(Value::Object(_)), Value::Object(fields)) if !opaque(&full) => self.object(&full, fields),
+                (Some(Value::Object(_)), other) if !opaque(&full) => {
+                    self.remark(full, format!("expected an object, got {other}"));
+                }
+                (Some(_), value) => self.set(&full, value.clone()),
+            }
+        }
+    }
+
+    fn tree(&self) -> Value {
+        let mut tree = serde_json::to_value(&self.settings).unwrap_or_default();
+        // A server's fields that are not set are there as null, so that each key of it is known.
+        if let Some(Value::Object(servers)) = tree.pointer_mut(&pointer(SERVERS)) {
+            for (_, server) in servers.iter_mut() {
+                if let (Value::Object(server), Ok(Value::Object(all))) =
+                    (server, serde_json::to_value(ServerSettings::default()))
+                {
+                    for (key, value) in all {
+                        server.entry(key).or_insert(value);
+                    }
+                }
+            }
+        }
+        tree
+    }
+
+    fn known(&self, path: &str) -> Vec<String> {
+        let tree = self.tree();
+        let at = if path.is_empty() { Some(&tree) } else { tree.pointer(&pointer(path)) };
+        at.and_then(Value::as_object).map(|fields| fields.keys().cloned().collect()).unwrap_or_default()
+    }
+
+    /// Puts one value in, if the settings still are settings with it.
+    fn set(&mut self, path: &str, value: Value) {
+        let mut tree = self.tree();
+        let (parent, key) = path.rsplit_once('.').unwrap_or(("", path));
+        let at = if parent.is_empty() { Some(&mut tree) } else { tree.pointer_mut(&pointer(parent)) };
+        let Some(Value::Object(fields)) = at else { return };
+        let shown = value.to_string();
+        fields.insert(key.to_owned(), value);
+        match serde_json::from_value(tree) {
+            Ok(settings) => self.settings = settings,
+            Err(error) => self.remark(path.to_owned(), format!("{shown} does not fit: {error}")),
+        }
+    }
+
+    fn remark(&mut self, key: String, message: String) {
+        self.remarks.push(Remark { key, message });
+    }
+}
+
+/// Whether a value is taken as it is, whatever is in it: what a server is given.
+fn opaque(path: &str) -> bool {
+    path.strip_prefix(SERVERS).is_some_and(|rest| {
+        [".env", ".initializationOptions", ".settings"].iter().any(|end| rest.ends_with(end)) && rest.len() > 1
+    })
+}
+
+fn pointer(path: &str) -> String {
+    path.split('.').flat_map(|key| ["/".to_owned(), key.replace('~', "~0").replace('/', "~1")]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Freshness, OwnServers};
+    use expect_test::expect;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_fits_is_taken() {
+        let (settings, remarks) = Settings::parse(&json!({
+            "commit": { "echoMs": 500 },
+            "commit.rebases": 1,
+            "freshness": "warn",
+            "trusted": true,
+            "diagnostics": {
+                "ownServers": "off",
+                "servers": {
+                    "ruff": { "enabled": false },
+                    "mine": { "command": ["mine", "--stdio"], "env": { "A": "b" }, "settings": { "x": { "y": 1 } } },
+                },
+            },
+        }));
+        assert_eq!(remarks, []);
+        assert_eq!((settings.commit.echo_ms, settings.commit.rebases), (500, 1));
+        assert_eq!(settings.freshness, Freshness::Warn);
+        assert_eq!(settings.diagnostics.own_servers, OwnServers::Off);
+        assert_eq!(settings.diagnostics.servers["ruff"].enabled, Some(false));
+        let mine = &settings.diagnostics.servers["mine"];
+        assert_eq!((mine.command.len(), mine.env["A"].as_str()), (2, "b"));
+        assert_eq!(mine.settings, Some(json!({ "x": { "y": 1 } })));
+        assert_eq!(Settings::parse(&Value::Null), (Settings::default(), vec![]));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_told_and_the_rest_kept() {
+        let (settings, remarks) = Settings::parse(&json!({
+            "commit": { "echoMs": "soon", "rebases": 7, "colour": "red" },
+            "freshness": "maybe",
+            "output": 3,
+            "diagnostics": { "knownMs": -1, "quietMs": 100, "servers": { "ruff": { "comand": [] , "deadlineMs": 9 }, "x": 1 } },
+            "nothing": {},
+        }));
+        let told: Vec<String> = remarks.iter().map(|remark| format!("{}: {}", remark.key, remark.message)).collect();
+        expect![[r#"
+            commit.echoMs: "soon" does not fit: invalid type: string "soon", expected u64
+            commit.colour: there is no such setting; here are: echoMs, rebases
+            freshness: "maybe" does not fit: unknown variant `maybe`, expected one of `refuse`, `warn`, `off`
+            output: expected an object, got 3
+            diagnostics.knownMs: -1 does not fit: invalid value: integer `-1`, expected u64
+            diagnostics.servers.ruff.comand: there is no such setting; here are: command, languages, enabled, env, initializationOptions, settings, deadlineMs
+            diagnostics.servers.x: expected an object, got 1
+            nothing: there is no such setting; here are: commit, freshness, diagnostics, output"#]].assert_eq(&told.join("\n"));
+        assert_eq!((settings.commit.echo_ms, settings.commit.rebases), (2000, 7));
+        assert_eq!((settings.diagnostics.known_ms, settings.diagnostics.quiet_ms), (700, 100));
+        assert_eq!(settings.diagnostics.servers["ruff"].deadline_ms, Some(9));
+        let (default, remarks) = Settings::parse(&json!([]));
+        assert_eq!((default, remarks.len()), (Settings::default(), 1));
+    }
+
+    proptest! {
+        #[test]
+        fn settings_survive_their_own_json(echo in any::<u64>(), head in any::<u32>(), on in any::<bool>()) {
+            let mut settings = Settings::default();
+            settings.commit.echo_ms = echo;
+            settings.output.head_bytes = head as usize;
+            settings.diagnostics.servers.insert("a".into(), ServerSettings { enabled: Some(on), ..Default::default() });
+            let (parsed, remarks) = Settings::parse(&serde_json::to_value(&settings).unwrap());
+            prop_assert_eq!((parsed, remarks), (settings, vec![]));
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The calls that have not ended: what can be cancelled, and what a harness waits for.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio_util::sync::CancellationToken;
+
+/// All open calls, in the order in which they came.
+#[derive(Default)]
+pub(super) struct Calls {
+    open: Mutex<Open>,
+}
+
+#[derive(Default)]
+struct Open {
+    calls: BTreeMap<u64, Call>,
+    last: u64,
+}
+
+/// What is known of a call from outside.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    pub session: String,
+    pub id: String,
+    pub turn: Option<String>,
+    pub tool: String,
+    pub cancel: CancellationToken,
+}
+
+/// A call is open for as long as this lives.
+pub(super) struct OpenCall {
+    calls: Arc<Calls>,
+    number: u64,
+}
+
+impl Calls {
+    /// A call came in. When everything has been cancelled for good, it is cancelled from the start.
+    pub(super) fn open(self: &Arc<Calls>, call: Call) -> OpenCall {
+        let mut open = self.lock();
+        open.last += 1;
+        let number = open.last;
+        open.calls.insert(number, call);
+        OpenCall { calls: Arc::clone(self), number }
+    }
+
+    /// Cancels the calls that fit and answers how many were not cancelled before.
+    pub(super) fn cancel(&self, fits: impl Fn(&Call) -> bool) -> usize {
+        // Collected first: whoever is woken by a cancel may come back here at once.
+        let tokens: Vec<CancellationToken> = self
+            .lock()
+            .calls
+            .values()
+            .filter(|call| fits(call) && !call.cancel.is_cancelled())
+            .map(|call| call.cancel.clone())
+            .collect();
+        for token in &tokens {
+            token.cancel();
+        }
+        tokens.len()
+    }
+
+    /// `session/call tool`, sorted.
+    pub(super) fn told(&self) -> Vec<String> {
+        let mut told: Vec<String> =
+            self.lock().calls.values().map(|call| format!("{}/{} {}", call.session, call.id, call.tool)).collect();
+        told.sort_unstable();
+        told
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for OpenCall {
+    fn drop(&mut self) {
+        self.calls.lock().calls.remove(&self.number);
+    }
+}

@@ -1,0 +1,248 @@
+//! Makes the changes of a call, tells what was done, and brings the diagnostics that follow.
+
+use std::panic::AssertUnwindSafe;
+
+use futures_util::FutureExt as _;
+use tracing::error;
+
+use crate::editor::{FileChangeKind, FileChanged, Origin};
+use crate::languages::verdict::render;
+use crate::languages::{DiagnosticsReport, Edited, Prepared};
+use crate::outputs;
+use crate::text::{self, LineBreaks, Text};
+use crate::tool::{ErrorKind, ToolError};
+use crate::workspace::{Committed, FileChange, Hunk, LineSpan, Preview, Refusal, RefusalKind};
+
+use super::call::EditResult;
+use super::propose::needs_new_consent;
+use super::{Call, Dispatch};
+
+/// Of a call's budget, a diff takes at most one part in so many.
+const DIFF_SHARE: usize = 2;
+
+/// In the data of a refusal: it was our deadline that cancelled the commit.
+const TIMEOUT: &str = "timeout";
+
+/// The changes of a call as far as they were made.
+#[derive(Default)]
+pub(super) struct Made {
+    pub edits: Vec<EditResult>,
+    /// Words for the model, one entry a file.
+    pub told: Vec<String>,
+    pub settling: Vec<(Prepared, Edited)>,
+    /// What is known of problems afterwards; `None` when that could not be found out.
+    pub report: Option<DiagnosticsReport>,
+}
+
+/// Why the changes of a call were not all made.
+pub(super) enum Stopped {
+    /// Nothing was made, and the person has to be asked about what would be made now.
+    AskAgain,
+    /// One failed; those before it were made.
+    Failed(ToolError),
+}
+
+impl Dispatch {
+    /// Makes the changes, one after the other, and stops at the first that fails.
+    pub(super) async fn make(
+        &self,
+        call: &mut Call<'_>,
+        changes: &[(FileChange, Preview)],
+        made: &mut Made,
+    ) -> Result<(), Stopped> {
+        let clock = self.workspace.ports.clock.clone();
+        let started = clock.now();
+        let result = self.make_each(call, changes, made).await;
+        call.timing.apply_ms += super::millis(clock.now() - started);
+        result
+    }
+
+    async fn make_each(
+        &self,
+        call: &Call<'_>,
+        changes: &[(FileChange, Preview)],
+        made: &mut Made,
+    ) -> Result<(), Stopped> {
+        for (change, preview) in changes {
+            let open = self.workspace.documents.get(&change.target.key);
+            let language = open.as_ref().map(|document| document.language_id.as_str());
+            let empty = Text::new("", LineBreaks::default());
+            let before = open.as_ref().map(|document| &document.text).or(preview.before.as_ref()).unwrap_or(&empty);
+            let prepared = self.languages.prepare(&change.target, language, before);
+            match self.commit(call, change).await {
+                Ok(committed) => self.made(call, prepared, committed, made),
+                Err(refusal) if needs_new_consent(&refusal) && made.edits.is_empty() => return Err(Stopped::AskAgain),
+                Err(refusal) => return Err(Stopped::Failed(failure(refusal))),
+            }
+        }
+        Ok(())
+    }
+
+    /// One commit. Past the deadline it is cancelled, which has no effect any more once the edit has been sent.
+    async fn commit(&self, call: &Call<'_>, change: &FileChange) -> Result<Committed, Refusal> {
+        let cancel = call.context.cancel.child_token();
+        let limits = call.limits();
+        let commit = AssertUnwindSafe(self.workspace.commit(change, &cancel)).catch_unwind();
+        tokio::pin!(commit);
+        let done = tokio::select! {
+            biased;
+            done = &mut commit => done,
+            () = limits.clock.sleep(limits.deadline) => {
+                cancel.cancel();
+                commit.await
+            }
+        };
+        match done {
+            Ok(Err(refusal)) if refusal.kind == RefusalKind::Cancelled && !call.context.cancel.is_cancelled() => {
+                let late = super::execute::late(limits.tool, limits.deadline);
+                Err(Refusal { kind: RefusalKind::Cancelled, message: late.message, data: Some(TIMEOUT.into()) })
+            }
+            Ok(done) => done,
+            Err(_) => {
+                error!(tool = limits.tool, uri = change.target.uri, "a commit panicked");
+                Err(Refusal::new(
+                    RefusalKind::Unknown,
+                    format!(
+                        "Changing {} broke down half-way; it is not known whether the edit landed. Read it again before \
+                         anything else.",
+                        change.target.shown
+                    ),
+                ))
+            }
+        }
+    }
+
+    fn made(&self, call: &Call<'_>, prepared: Prepared, committed: Committed, made: &mut Made) {
+        let session = &call.context.session;
+        let key = &committed.target.key;
+        let (before, after) = (committed.before.as_ref().map(hash), hash(&committed.after));
+        let seen = session.seen(key);
+        let whole = committed.before.is_none() || committed.hunks.iter().all(|hunk| hunk.strategy == "write");
+        let mut notes = committed.notes.clone();
+        if whole || seen.is_some() && seen == before && session.unseen(key).is_empty() {
+            session.saw(key, after);
+        } else if seen.is_some() && seen != before {
+            notes.push("it had changed since you last read it; the edit was made in the text as it is now".to_owned());
+        }
+        if committed.version_after.is_none() {
+            let kind = if committed.before.is_none() { FileChangeKind::Created } else { FileChangeKind::Changed };
+            self.languages.file_changed(&FileChanged { uri: committed.target.uri.clone(), kind, by: Origin::Agent });
+        }
+        let budget = call.budget.max / DIFF_SHARE / (made.edits.len() + 1);
+        made.told.push(told(&committed, &notes, budget));
+        made.edits.push(EditResult {
+            uri: committed.target.uri.clone(),
+            version_before: committed.version_before,
+            version_after: committed.version_after,
+            unsaved: committed.unsaved,
+            hunks: committed.hunks,
+            unified_diff: committed.unified_diff,
+        });
+        made.settling.push((
+            prepared,
+            Edited {
+                target: committed.target,
+                version: committed.version_after,
+                splices: committed.splices,
+                after: committed.after,
+            },
+        ));
+    }
+
+    /// Waits for the diagnostics of what was made. No turn is held meanwhile.
+    pub(super) async fn settle(
+        &self,
+        call: &mut Call<'_>,
+        settling: Vec<(Prepared, Edited)>,
+    ) -> Option<DiagnosticsReport> {
+        let clock = self.workspace.ports.clock.clone();
+        let started = clock.now();
+        let wait = call.params.diagnostics.clone();
+        let settled = self.languages.settle(settling, &wait, &call.context.cancel);
+        let report = super::execute::contained("diagnostics", settled).await.ok();
+        call.timing.diagnostics_ms += super::millis(clock.now() - started);
+        report
+    }
+}
+
+fn failure(refusal: Refusal) -> ToolError {
+    let late = refusal.data.as_ref().is_some_and(|data| data == TIMEOUT);
+    let error = ToolError::from(refusal);
+    if late { ToolError::new(ErrorKind::Timeout, error.message) } else { error }
+}
+
+fn hash(text: &Text) -> String {
+    text::hash(&text.to_string())
+}
+
+/// The words about diagnostics; without a report nothing is known, and that is said.
+pub(super) fn told_diagnostics(report: Option<&DiagnosticsReport>) -> String {
+    match report {
+        Some(report) => render(report),
+        None => "Diagnostics: not known, collecting them broke down.".to_owned(),
+    }
+}
+
+/// What was done to one file, in words and as a diff.
+fn told(committed: &Committed, notes: &[String], diff_budget: usize) -> String {
+    let shown = &committed.target.shown;
+    let mut out = match &committed.before {
+        None => format!("Created {shown} ({}).", counted(lines(&committed.after), "line")),
+        Some(_) => format!("Changed {shown}: {}.", told_hunks(&committed.hunks)),
+    };
+    if committed.unsaved {
+        out.push_str(" The change is in the editor's buffer and not saved to the disk.");
+    }
+    for note in notes {
+        out.push_str("\nNote: ");
+        out.push_str(note);
+        if !note.ends_with('.') {
+            out.push('.');
+        }
+    }
+    // Of a new file the diff is the content that the model sent.
+    let diff = outputs::head(&committed.unified_diff, diff_budget, "diff");
+    if committed.before.is_some() && !diff.is_empty() {
+        out.push('\n');
+        out.push_str(diff.trim_end_matches('\n'));
+    }
+    out
+}
+
+fn told_hunks(hunks: &[Hunk]) -> String {
+    const TOLD: usize = 8;
+    let mut told: Vec<String> = hunks
+        .iter()
+        .take(TOLD)
+        .map(|hunk| {
+            let how = if hunk.similarity < 1.0 {
+                format!("{}, {:.0} % alike", hunk.strategy, hunk.similarity * 100.0)
+            } else {
+                hunk.strategy.clone()
+            };
+            format!("{} became {} ({how})", span(hunk.before), span(hunk.after))
+        })
+        .collect();
+    if hunks.len() > TOLD {
+        told.push(format!("and {} more places", hunks.len() - TOLD));
+    }
+    told.join(", ")
+}
+
+fn span(span: LineSpan) -> String {
+    match span.count {
+        0 => format!("nothing at line {}", span.start),
+        1 => format!("line {}", span.start),
+        count => format!("lines {}-{}", span.start, span.start + count - 1),
+    }
+}
+
+/// How many lines a text has, as people count: the empty one after a final line end is none.
+pub(crate) fn lines(text: &Text) -> usize {
+    let last_is_empty = text.line_start(text.line_count() - 1) == text.len();
+    text.line_count() - usize::from(last_is_empty)
+}
+
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}

@@ -1,0 +1,462 @@
+//! Arguments brought to their declared types, where nothing is lost by it: other names of parameters, `"30"` for 30,
+//! `"false"` for false, JSON in a string, null for "not given". Pure.
+//!
+//! One rule keeps this safe: only a value that does not validate is touched, and what takes its place must validate.
+
+use serde_json::{Map, Value};
+
+use super::names::{quoted, snake};
+
+/// More significant digits than a double keeps for certain.
+const EXACT_DIGITS: usize = 15;
+
+/// Schemas nested deeper are left alone.
+const DEEPEST: usize = 32;
+
+/// Arguments and what was done to them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Coerced {
+    /// The arguments, in the order in which they came.
+    pub value: Map<String, Value>,
+    /// What was changed, in words.
+    pub repairs: Vec<String>,
+}
+
+/// Brings `given` to `schema` as far as that loses nothing; what still does not fit is for validation to tell. The
+/// error is a parameter given twice, under two names, with different values.
+pub(super) fn coerce(schema: &Value, aliases: &[(&str, &str)], given: Map<String, Value>) -> Result<Coerced, String> {
+    let mut repairs = Vec::new();
+    let named = rename(schema, aliases, given, &mut repairs)?;
+    let value = Value::Object(named);
+    let coercion = Coercion { root: schema };
+    let value = if coercion.fits(schema, &value) {
+        value
+    } else {
+        coercion.mended(schema, &value, &mut Vec::new(), &mut repairs).unwrap_or(value)
+    };
+    let Value::Object(value) = value else { return Err("the arguments are not an object".to_owned()) };
+    Ok(Coerced { value, repairs })
+}
+
+/// Other names of parameters: the declared ones, and real ones written another way (`oldString`).
+fn rename(
+    schema: &Value,
+    aliases: &[(&str, &str)],
+    given: Map<String, Value>,
+    repairs: &mut Vec<String>,
+) -> Result<Map<String, Value>, String> {
+    let empty = Map::new();
+    let declared = schema["properties"].as_object().unwrap_or(&empty);
+    let real = |key: &str| -> Option<String> {
+        if declared.contains_key(key) {
+            return None;
+        }
+        let key = snake(key);
+        if declared.contains_key(&key) {
+            return Some(key);
+        }
+        let (_, real) = aliases.iter().find(|(other, real)| snake(other) == key && declared.contains_key(*real))?;
+        Some((*real).to_owned())
+    };
+    let mut named: Map<String, Value> = Map::new();
+    let mut origin: Map<String, Value> = Map::new();
+    for (key, value) in given {
+        let name = real(&key).unwrap_or_else(|| key.clone());
+        match named.get(&name) {
+            Some(first) if *first != value && !value.is_null() && !first.is_null() => {
+                let first = origin.get(&name).and_then(Value::as_str).unwrap_or(&name);
+                return Err(format!(
+                    "{} are the same parameter and came with different values; send only `{name}`",
+                    quoted(&[first, &key]).replace(" or ", " and ")
+                ));
+            }
+            Some(first) if !first.is_null() => continue,
+            _ => {}
+        }
+        if name != key {
+            repairs.push(format!("took `{key}` for `{name}`"));
+        }
+        origin.insert(name.clone(), Value::String(key));
+        named.insert(name, value);
+    }
+    Ok(named)
+}
+
+struct Coercion<'a> {
+    root: &'a Value,
+}
+
+impl Coercion<'_> {
+    /// Whether a value validates against a part of the schema.
+    fn fits(&self, schema: &Value, value: &Value) -> bool {
+        let mut schema = schema.clone();
+        if let Value::Object(fields) = &mut schema {
+            for key in ["$defs", "definitions"] {
+                if let Some(definitions) = self.root.get(key) {
+                    fields.entry(key).or_insert_with(|| definitions.clone());
+                }
+            }
+        }
+        jsonschema::validator_for(&schema).is_ok_and(|validator| validator.is_valid(value))
+    }
+
+    /// What a value that does not fit becomes; `None` when nothing can be done. Objects and arrays come back mended as
+    /// far as possible, so that validation tells only what is really wrong.
+    fn mended(
+        &self,
+        schema: &Value,
+        value: &Value,
+        path: &mut Vec<String>,
+        repairs: &mut Vec<String>,
+    ) -> Option<Value> {
+        if path.len() > DEEPEST {
+            return None;
+        }
+        let mut partly = None;
+        for branch in branches(schema, self.root) {
+            let said = repairs.len();
+            let Some(candidate) = self.candidate(branch, value, path, repairs) else { continue };
+            if self.fits(schema, &candidate) {
+                return Some(candidate);
+            }
+            // The first branch of the value's own kind tells its faults best.
+            if partly.is_none() && std::mem::discriminant(&candidate) == std::mem::discriminant(value) {
+                partly = Some((candidate, repairs.split_off(said)));
+            }
+            repairs.truncate(said);
+        }
+        let (candidate, said) = partly?;
+        repairs.extend(said);
+        Some(candidate)
+    }
+
+    fn candidate(
+        &self,
+        schema: &Value,
+        value: &Value,
+        path: &mut Vec<String>,
+        repairs: &mut Vec<String>,
+    ) -> Option<Value> {
+        match value {
+            Value::Object(fields) => Some(self.fields(schema, fields, path, repairs)),
+            Value::Array(items) => Some(self.items(schema, items, path, repairs)),
+            scalar => {
+                let kind = kinds(schema).into_iter().find_map(|kind| Some((kind, convert(kind, scalar)?)));
+                let (kind, converted) = kind?;
+                repairs.push(format!("took {} of `{}` as {kind}", told(scalar), path.join(".")));
+                if converted.is_object() || converted.is_array() {
+                    if self.fits(schema, &converted) {
+                        return Some(converted);
+                    }
+                    return self.candidate(schema, &converted, path, repairs);
+                }
+                Some(converted)
+            }
+        }
+    }
+
+    fn fields(
+        &self,
+        schema: &Value,
+        fields: &Map<String, Value>,
+        path: &mut Vec<String>,
+        repairs: &mut Vec<String>,
+    ) -> Value {
+        let required = |name: &str| {
+            schema["required"].as_array().is_some_and(|names| names.iter().any(|required| required == name))
+        };
+        let mut out = Map::new();
+        for (name, value) in fields {
+            let declared = schema["properties"].get(name).or_else(|| schema.get("additionalProperties"));
+            let Some(declared) = declared.filter(|declared| declared.is_object() && !self.fits(declared, value)) else {
+                out.insert(name.clone(), value.clone());
+                continue;
+            };
+            path.push(name.clone());
+            let mended = self.mended(declared, value, path, repairs);
+            let empty = value.is_null() || value == "";
+            match mended {
+                Some(mended) => {
+                    out.insert(name.clone(), mended);
+                }
+                None if empty && !required(name) => {
+                    repairs.push(format!("took {} of `{}` as not given", told(value), path.join(".")));
+                }
+                None => {
+                    out.insert(name.clone(), value.clone());
+                }
+            }
+            path.pop();
+        }
+        Value::Object(out)
+    }
+
+    fn items(&self, schema: &Value, items: &[Value], path: &mut Vec<String>, repairs: &mut Vec<String>) -> Value {
+        let Some(declared) = schema.get("items").filter(|items| items.is_object()) else {
+            return Value::Array(items.to_vec());
+        };
+        let mut out = Vec::with_capacity(items.len());
+        for (index, item) in items.iter().enumerate() {
+            if self.fits(declared, item) {
+                out.push(item.clone());
+                continue;
+            }
+            path.push(index.to_string());
+            out.push(self.mended(declared, item, path, repairs).unwrap_or_else(|| item.clone()));
+            path.pop();
+        }
+        Value::Array(out)
+    }
+}
+
+/// A schema and the alternatives in it, references followed.
+fn branches<'a>(schema: &'a Value, root: &'a Value) -> Vec<&'a Value> {
+    let mut out = vec![schema];
+    let mut at = 0;
+    while let Some(branch) = out.get(at).copied().filter(|_| out.len() < 64) {
+        if let Some(target) = branch["$ref"].as_str().and_then(|reference| root.pointer(reference.strip_prefix('#')?)) {
+            out.push(target);
+        }
+        for key in ["anyOf", "oneOf", "allOf"] {
+            out.extend(branch[key].as_array().into_iter().flatten());
+        }
+        at += 1;
+    }
+    out
+}
+
+fn kinds(schema: &Value) -> Vec<&str> {
+    match &schema["type"] {
+        Value::String(kind) => vec![kind],
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// A scalar as another type, if it says exactly the same there.
+fn convert(kind: &str, value: &Value) -> Option<Value> {
+    match (kind, value) {
+        ("integer", Value::String(text)) => integer(text.trim()),
+        ("number", Value::String(text)) => integer(text.trim()).or_else(|| decimal(text.trim())),
+        ("boolean", Value::String(text)) => match text.trim().to_ascii_lowercase().as_str() {
+            "true" => Some(Value::Bool(true)),
+            "false" => Some(Value::Bool(false)),
+            _ => None,
+        },
+        ("array", Value::String(text)) => serde_json::from_str(text).ok().filter(Value::is_array),
+        ("object", Value::String(text)) => serde_json::from_str(text).ok().filter(Value::is_object),
+        // A float is left alone: `1.0` and `1e0` would both become the same text.
+        ("string", Value::Number(number)) if !number.is_f64() => Some(Value::String(number.to_string())),
+        ("string", Value::Bool(truth)) => Some(Value::String(truth.to_string())),
+        _ => None,
+    }
+}
+
+/// Digits as JSON writes an integer, perhaps with a fraction of zeros; beyond 64 bits there is none.
+fn integer(text: &str) -> Option<Value> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    if fraction.is_empty() || fraction.bytes().any(|byte| byte != b'0') || !plain_digits(whole) || whole == "-0" {
+        return None;
+    }
+    whole.parse::<i64>().map(Value::from).or_else(|_| whole.parse::<u64>().map(Value::from)).ok()
+}
+
+fn decimal(text: &str) -> Option<Value> {
+    let (whole, fraction) = text.split_once('.')?;
+    let digits = whole.bytes().chain(fraction.bytes()).filter(u8::is_ascii_digit).count();
+    if !plain_digits(whole) || !fraction.bytes().all(|byte| byte.is_ascii_digit()) || digits > EXACT_DIGITS {
+        return None;
+    }
+    text.parse::<f64>().ok().map(Value::from)
+}
+
+/// An optional minus sign, and digits without a needless zero before them.
+fn plain_digits(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    !digits.is_empty()
+        && digits.bytes().all(|byte| byte.is_ascii_digit())
+        && (digits == "0" || !digits.starts_with('0'))
+}
+
+fn told(value: &Value) -> String {
+    match value {
+        Value::String(text) if text.chars().count() > 40 => "a long string".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn schema() -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "file_path": { "type": "string" },
+                "limit": { "type": "integer", "minimum": 1 },
+                "ratio": { "type": "number" },
+                "all": { "type": "boolean" },
+                "names": { "type": "array", "items": { "type": "string" } },
+                "sizes": { "type": "array", "items": { "type": "integer" } },
+                "where": {
+                    "type": "object",
+                    "properties": { "line": { "type": "integer" }, "exact": { "type": "boolean" } },
+                    "required": ["line"],
+                },
+                "either": { "anyOf": [{ "type": "integer" }, { "type": "boolean" }] },
+                "both": { "type": ["integer", "string"] },
+                "how": { "enum": ["fast", "slow"] },
+                "point": { "$ref": "#/$defs/point" },
+            },
+            "required": ["file_path"],
+            "$defs": { "point": { "type": "object", "properties": { "x": { "type": "integer" } } } },
+        })
+    }
+
+    const ALIASES: &[(&str, &str)] = &[("path", "file_path"), ("n", "limit"), ("how", "all")];
+
+    #[track_caller]
+    fn coerced(given: Value) -> Value {
+        let Value::Object(given) = given else { panic!("an object") };
+        Value::Object(coerce(&schema(), ALIASES, given).unwrap().value)
+    }
+
+    #[test]
+    fn what_is_coerced() {
+        for (given, expected) in [
+            (json!({"limit": "30"}), json!({"limit": 30})),
+            (json!({"limit": " 30 "}), json!({"limit": 30})),
+            (json!({"limit": "30.0"}), json!({"limit": 30})),
+            (json!({"limit": null}), json!({})),
+            (json!({"limit": ""}), json!({})),
+            (json!({"ratio": "-0.5"}), json!({"ratio": -0.5})),
+            (json!({"ratio": "2"}), json!({"ratio": 2})),
+            (json!({"all": "TRUE "}), json!({"all": true})),
+            (json!({"all": "false"}), json!({"all": false})),
+            (json!({"names": "[\"a\", \"b\"]"}), json!({"names": ["a", "b"]})),
+            (json!({"names": [1, "b", true]}), json!({"names": ["1", "b", "true"]})),
+            (json!({"sizes": "[\"1\", 2]"}), json!({"sizes": [1, 2]})),
+            (json!({"where": "{\"line\": \"3\"}"}), json!({"where": {"line": 3}})),
+            (json!({"where": {"line": "3", "exact": ""}}), json!({"where": {"line": 3}})),
+            (json!({"either": "7"}), json!({"either": 7})),
+            (json!({"either": "true"}), json!({"either": true})),
+            (json!({"file_path": 30}), json!({"file_path": "30"})),
+            (json!({"point": {"x": "1"}}), json!({"point": {"x": 1}})),
+            (json!({"how": ""}), json!({})),
+            (json!({"path": "a"}), json!({"file_path": "a"})),
+            (json!({"filePath": "a", "N": "3"}), json!({"file_path": "a", "limit": 3})),
+            (json!({"path": "a", "file_path": "a"}), json!({"file_path": "a"})),
+            (json!({"path": "a", "file_path": null}), json!({"file_path": "a"})),
+        ] {
+            let mut full = expected.clone();
+            if full.get("file_path").is_none() {
+                full["file_path"] = json!("f");
+            }
+            let mut given_full = given.clone();
+            if expected.get("file_path").is_none() {
+                given_full["file_path"] = json!("f");
+            }
+            assert_eq!(coerced(given_full), full, "{given}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_alone() {
+        for given in [
+            json!({"file_path": "a", "limit": "0"}),
+            json!({"file_path": "a", "limit": "1.5"}),
+            json!({"file_path": "a", "limit": "1e3"}),
+            json!({"file_path": "a", "limit": "0x10"}),
+            json!({"file_path": "a", "limit": "007"}),
+            json!({"file_path": "a", "limit": "+5"}),
+            json!({"file_path": "a", "limit": "12abc"}),
+            json!({"file_path": "a", "limit": "99999999999999999999"}),
+            json!({"file_path": "a", "ratio": "0.12345678901234567"}),
+            json!({"file_path": "a", "ratio": "NaN"}),
+            json!({"file_path": "a", "ratio": "-0"}),
+            json!({"file_path": "a", "all": "yes"}),
+            json!({"file_path": "a", "all": 1}),
+            json!({"file_path": "a", "names": "a"}),
+            json!({"file_path": {"a": 1}}),
+            json!({"file_path": 1.0}),
+            json!({"file_path": null}),
+            json!({"file_path": "", "both": "7"}),
+            json!({"file_path": "a", "where": {"line": null}}),
+            json!({"file_path": "a", "unknown": "30"}),
+        ] {
+            assert_eq!(coerced(given.clone()), given);
+        }
+    }
+
+    #[test]
+    fn two_names_of_one_parameter_are_told() {
+        let Value::Object(given) = json!({"path": "a", "file_path": "b"}) else { panic!("an object") };
+        assert_eq!(
+            coerce(&schema(), ALIASES, given).unwrap_err(),
+            "`path` and `file_path` are the same parameter and came with different values; send only `file_path`"
+        );
+    }
+
+    fn any_value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_filter("finite", |float| float.is_finite()).prop_map(Value::from),
+            prop_oneof!["[0-9]{1,3}", "true|false|", "\\[\"?1\"?\\]", "\\{\"line\": \"?1\"?\\}", "[a-z]{0,4}"]
+                .prop_map(Value::from),
+        ];
+        leaf.prop_recursive(3, 16, 4, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+                proptest::collection::btree_map("line|exact|x|y", inner, 0..3)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_value_that_validates_is_never_changed(
+            given in proptest::collection::btree_map(
+                "file_path|limit|ratio|all|names|sizes|where|either|both|how|point|other", any_value(), 0..6,
+            ),
+            text in "[a-z0-9]{0,3}",
+        ) {
+            let mut given: Map<String, Value> = given.into_iter().collect();
+            given.insert("file_path".to_owned(), Value::String(text));
+            let schema = schema();
+            let whole = jsonschema::validator_for(&schema).unwrap();
+            // Each value that fits by itself, and so also an object that fits whole, is as it was.
+            let kept: Vec<(String, Value)> = given
+                .iter()
+                .filter(|(name, value)| {
+                    let mut alone = Map::new();
+                    alone.insert("file_path".to_owned(), json!("f"));
+                    alone.insert((*name).clone(), (*value).clone());
+                    whole.is_valid(&Value::Object(alone))
+                })
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect();
+            let out = coerce(&schema, &[], given).unwrap().value;
+            for (name, value) in kept {
+                prop_assert_eq!(out.get(&name), Some(&value), "{}", name);
+            }
+        }
+
+        #[test]
+        fn coercing_twice_changes_nothing_more(
+            given in proptest::collection::btree_map(
+                "file_path|limit|ratio|all|names|sizes|where|either|both|how|point|other", any_value(), 0..6,
+            ),
+        ) {
+            let schema = schema();
+            let once = coerce(&schema, &[], given.into_iter().collect()).unwrap().value;
+            let twice = coerce(&schema, &[], once.clone()).unwrap();
+            prop_assert_eq!(twice, Coerced { value: once, repairs: Vec::new() });
+        }
+    }
+}

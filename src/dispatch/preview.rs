@@ -1,0 +1,155 @@
+//! What a call would do, for hosts that ask their person themselves; and the consent that comes of it, once.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::editor::Risk;
+use crate::outputs::Budget;
+use crate::permissions::{DecisionKind, Requirement};
+use crate::tool::{Context, ToolError};
+
+use super::call::{AccessInfo, ApprovalInfo, CallParams, PreviewResult, Timing};
+use super::catalog::{self, Ready};
+use super::execute::contained;
+use super::propose::{Consented, Proposal, propose};
+use super::{Call, Dispatch};
+
+/// At most so many previews wait for their call; the oldest give way.
+const KEPT: usize = 256;
+
+/// Previews whose call has not come yet.
+#[derive(Default)]
+pub(super) struct Previews {
+    kept: Mutex<VecDeque<Kept>>,
+}
+
+struct Kept {
+    session: String,
+    id: String,
+    tool: &'static str,
+    arguments: Value,
+    consented: Consented,
+}
+
+impl Previews {
+    fn put(&self, kept: Kept) {
+        let mut all = self.lock();
+        all.push_back(kept);
+        if all.len() > KEPT {
+            all.pop_front();
+        }
+    }
+
+    /// What a preview showed, if it was of this tool and these arguments. It counts once.
+    pub(super) fn take(&self, session: &str, id: &str, tool: &str, arguments: &Value) -> Option<Consented> {
+        let mut all = self.lock();
+        let at = all.iter().position(|kept| {
+            kept.session == session && kept.id == id && kept.tool == tool && kept.arguments == *arguments
+        })?;
+        all.remove(at).map(|kept| kept.consented)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Dispatch {
+    /// What a call would do. Neither asks nor runs.
+    pub async fn preview(&self, params: CallParams) -> PreviewResult {
+        let session = self.sessions.get(params.session_id.as_deref());
+        let preview_id = format!("p{}", session.next_preview());
+        let entry = match catalog::find(&self.tools, &params.name) {
+            Ok(entry) => entry,
+            Err(error) => return unfit(preview_id, &params, params.name.clone(), Requirement::Required, error),
+        };
+        let tool = entry.traits().name;
+        let general = entry.rule.requirement();
+        let Ready { arguments, repairs } = match entry.ready(params.arguments.as_ref(), params.truncated) {
+            Ok(ready) => ready,
+            Err(error) => return unfit(preview_id, &params, tool.to_owned(), general, error),
+        };
+        let budget = Budget::new(&self.workspace.settings().output, params.max_bytes);
+        let context = Context {
+            session: Arc::clone(&session),
+            workspace: Arc::clone(&self.workspace),
+            languages: Arc::clone(&self.languages),
+            cancel: CancellationToken::new(),
+            budget: budget.max,
+        };
+        let call_id = params.call_id.clone().unwrap_or_default();
+        let mut timing = Timing::default();
+        let call = Call { params: &params, id: &call_id, entry, arguments, context, budget, timing: &mut timing };
+        let limits = call.limits();
+        let proposing = propose(entry, &call.arguments, &call.context, &limits);
+        let proposal = match contained(tool, proposing).await.unwrap_or_else(Err) {
+            Ok(proposal) => proposal,
+            Err(error) => {
+                let result = unfit(preview_id, &params, tool.to_owned(), general, error);
+                return PreviewResult { arguments: call.arguments, repairs, ..result };
+            }
+        };
+        let arguments = call.arguments;
+        if proposal.plan.is_ok() && proposal.judgement.decision != DecisionKind::Deny {
+            self.previews.put(Kept {
+                session: session.id.clone(),
+                id: preview_id.clone(),
+                tool,
+                arguments: arguments.clone(),
+                consented: proposal.consented(),
+            });
+        }
+        shown(preview_id, tool, arguments, repairs, &proposal)
+    }
+}
+
+fn shown(preview_id: String, tool: &str, arguments: Value, repairs: Vec<String>, proposal: &Proposal) -> PreviewResult {
+    let judgement = &proposal.judgement;
+    PreviewResult {
+        preview_id,
+        name: tool.to_owned(),
+        arguments,
+        repairs,
+        synthesized: false,
+        valid: proposal.plan.is_ok(),
+        problems: proposal.plan.as_ref().err().map(|error| error.message.clone()).into_iter().collect(),
+        access: proposal.access_info(),
+        diff: proposal.diff(),
+        approval: ApprovalInfo {
+            requirement: judgement.requirement,
+            decision: judgement.decision,
+            reason: judgement.reason.clone(),
+            risk: judgement.risk,
+        },
+    }
+}
+
+/// A call that could not run as it is.
+fn unfit(
+    preview_id: String,
+    params: &CallParams,
+    name: String,
+    requirement: Requirement,
+    error: ToolError,
+) -> PreviewResult {
+    PreviewResult {
+        preview_id,
+        name,
+        arguments: params.arguments.clone().unwrap_or(Value::Null),
+        repairs: Vec::new(),
+        synthesized: false,
+        valid: false,
+        problems: vec![error.message],
+        access: AccessInfo::default(),
+        diff: None,
+        approval: ApprovalInfo {
+            requirement,
+            decision: DecisionKind::Deny,
+            reason: "the call cannot run as it is".to_owned(),
+            risk: Risk::Low,
+        },
+    }
+}

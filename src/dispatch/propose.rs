@@ -1,0 +1,260 @@
+//! What a call would do now: where it reaches, and which lines it would change. Changes nothing.
+
+use std::sync::Arc;
+
+use tracing::warn;
+
+use crate::permissions::{Judgement, Place, Reach, judge};
+use crate::text::{BOM, Text, diff};
+use crate::tool::{Access, Context, ErrorKind, Plan, ToolError};
+use crate::workspace::commit::Rewrite;
+use crate::workspace::{FileChange, Key, Preview, Refusal, RefusalKind, Rewritten, Target, Workspace};
+
+use super::call::AccessInfo;
+use super::catalog::Entry;
+use super::execute::Limits;
+
+/// A call at one moment: what it reaches, what the rules say, and what it would do, or why it cannot.
+pub(super) struct Proposal {
+    pub reads: Vec<Target>,
+    pub writes: Vec<Target>,
+    pub access: Access,
+    pub judgement: Judgement,
+    pub plan: Result<Planned, ToolError>,
+}
+
+/// What a call would do.
+pub(super) enum Planned {
+    /// Run the tool.
+    Run,
+    /// Make these changes.
+    Change(Vec<(FileChange, Preview)>),
+}
+
+/// What a person consents to: exactly these targets, and exactly these lines, wherever they are by then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Consented {
+    targets: Vec<Key>,
+    lines: Vec<String>,
+}
+
+/// Works out what a call would do. The error is a name that means nothing, before anything is known of the rest.
+pub(super) async fn propose(
+    entry: &Entry,
+    arguments: &serde_json::Value,
+    context: &Context,
+    limits: &Limits<'_>,
+) -> Result<Proposal, ToolError> {
+    let access = entry.tool.access(arguments);
+    let (reads, named) = resolve(&context.workspace, &access).await?;
+    let plan = limits.bound(planned(entry, arguments, context)).await;
+    if let Err(error) = &plan
+        && matches!(error.kind, ErrorKind::Cancelled)
+    {
+        return Err(error.clone());
+    }
+    let mut writes = named;
+    if let Ok(Planned::Change(changes)) = &plan {
+        for (change, _) in changes {
+            if !writes.iter().any(|target| target.key == change.target.key) {
+                writes.push(change.target.clone());
+            }
+        }
+    }
+    let reach = Reach {
+        reads: places(&reads, &access.reads),
+        writes: places(&writes, &access.writes),
+        commands: access.commands.clone(),
+        hosts: access.hosts.clone(),
+    };
+    let judgement = judge(entry.rule, &reach);
+    Ok(Proposal { reads, writes, access, judgement, plan })
+}
+
+async fn planned(entry: &Entry, arguments: &serde_json::Value, context: &Context) -> Result<Planned, ToolError> {
+    let changes = match entry.tool.plan(arguments, context).await? {
+        Plan::Run => return Ok(Planned::Run),
+        Plan::Change(changes) => changes,
+    };
+    let mut planned = Vec::with_capacity(changes.len());
+    for change in changes {
+        let preview = context.workspace.preview(&change).await?;
+        planned.push((change, preview));
+    }
+    Ok(Planned::Change(planned))
+}
+
+/// The targets of the names. Names are resolved on the disk, which may be slow.
+async fn resolve(workspace: &Arc<Workspace>, access: &Access) -> Result<(Vec<Target>, Vec<Target>), ToolError> {
+    if access.reads.is_empty() && access.writes.is_empty() {
+        return Ok((Vec::new(), Vec::new()));
+    }
+    let (workspace, access) = (Arc::clone(workspace), access.clone());
+    let resolved = tokio::task::spawn_blocking(move || -> Result<_, Refusal> {
+        let all = |names: &[String]| names.iter().map(|name| workspace.resolve(name)).collect::<Result<Vec<_>, _>>();
+        Ok((all(&access.reads)?, all(&access.writes)?))
+    });
+    match resolved.await {
+        Ok(targets) => targets.map_err(ToolError::from),
+        Err(error) => {
+            warn!(%error, "resolving a name broke down");
+            Err(ToolError::new(ErrorKind::Failed, "The files of the call could not be looked up."))
+        }
+    }
+}
+
+fn places(targets: &[Target], names: &[String]) -> Vec<Place> {
+    let place = |(at, target): (usize, &Target)| Place {
+        asked: names.get(at).unwrap_or(&target.shown).clone(),
+        path: match &target.key {
+            Key::File(path) => Some(path.clone()),
+            Key::Unnamed(_) => None,
+        },
+        inside: target.inside,
+    };
+    targets.iter().enumerate().map(place).collect()
+}
+
+impl Proposal {
+    /// Every file, command and host, resolved, for a person to see.
+    pub(super) fn targets(&self) -> Vec<String> {
+        let mut targets: Vec<String> = Vec::new();
+        for target in self.reads.iter().chain(&self.writes) {
+            let shown = match &target.key {
+                Key::File(path) => path.to_string_lossy().into_owned(),
+                Key::Unnamed(uri) => uri.clone(),
+            };
+            if !targets.contains(&shown) {
+                targets.push(shown);
+            }
+        }
+        targets.extend(self.access.commands.iter().chain(&self.access.hosts).cloned());
+        targets.iter().map(|target| crate::permissions::visible(target)).collect()
+    }
+
+    pub(super) fn access_info(&self) -> AccessInfo {
+        let uris = |targets: &[Target]| targets.iter().map(|target| target.uri.clone()).collect();
+        AccessInfo {
+            reads: uris(&self.reads),
+            writes: uris(&self.writes),
+            commands: self.access.commands.clone(),
+            hosts: self.access.hosts.clone(),
+        }
+    }
+
+    /// The changes as one unified diff.
+    pub(super) fn diff(&self) -> Option<String> {
+        match &self.plan {
+            Ok(Planned::Change(changes)) => {
+                Some(changes.iter().map(|(_, preview)| preview.unified_diff.as_str()).collect())
+            }
+            _ => None,
+        }
+    }
+
+    /// What consent to this proposal covers.
+    pub(super) fn consented(&self) -> Consented {
+        let targets = self.reads.iter().chain(&self.writes).map(|target| target.key.clone()).collect();
+        let lines = match &self.plan {
+            Ok(Planned::Run) => Vec::new(),
+            Ok(Planned::Change(changes)) => changes
+                .iter()
+                .flat_map(|(change, preview)| {
+                    std::iter::once(change.target.uri.clone())
+                        .chain(changed_lines(preview.before.as_ref(), &preview.after))
+                })
+                .collect(),
+            Err(error) => vec![error.message.clone()],
+        };
+        Consented { targets, lines }
+    }
+
+    /// The changes, each of which will refuse a text in which it would change other lines than it does now.
+    pub(super) fn bind(&mut self) {
+        if let Ok(Planned::Change(changes)) = &mut self.plan {
+            for (change, preview) in changes {
+                let lines = changed_lines(preview.before.as_ref(), &preview.after);
+                change.rewrite = Arc::new(Bound { rewrite: Arc::clone(&change.rewrite), lines });
+            }
+        }
+    }
+}
+
+/// A rewrite that a person consented to: it may only change the lines it changed when they looked.
+struct Bound {
+    rewrite: Arc<dyn Rewrite>,
+    lines: Vec<String>,
+}
+
+/// In the data of a refusal: the text moved on so that other lines would change than those that were consented to.
+const OTHER_LINES: &str = "otherLines";
+
+impl Rewrite for Bound {
+    fn rewrite(&self, before: Option<&Text>) -> Result<Rewritten, Refusal> {
+        let rewritten = self.rewrite.rewrite(before)?;
+        let empty = Text::new("", crate::text::LineBreaks::default());
+        let after = before.unwrap_or(&empty).spliced(&rewritten.splices);
+        if changed_lines(before, &after) == self.lines {
+            return Ok(rewritten);
+        }
+        let mut refusal = Refusal::new(
+            RefusalKind::Conflict,
+            "The text changed, so that other lines would change than those consented to.",
+        );
+        refusal.data = Some(serde_json::json!({ "reason": OTHER_LINES }));
+        Err(refusal)
+    }
+}
+
+/// Whether a refusal came from a change that consent no longer covers.
+pub(super) fn needs_new_consent(refusal: &Refusal) -> bool {
+    refusal.data.as_ref().is_some_and(|data| data["reason"] == OTHER_LINES)
+}
+
+/// The lines that go and come, in order, wherever they are.
+fn changed_lines(before: Option<&Text>, after: &Text) -> Vec<String> {
+    let before = before.map(Text::to_string).unwrap_or_default();
+    let after = after.to_string();
+    let plain = |text: &str| text.strip_prefix(BOM).unwrap_or(text).to_owned();
+    let diff = diff::unified("", &plain(&before), &plain(&after));
+    diff.lines().skip(2).filter(|line| line.starts_with(['+', '-', '\\'])).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::{LineBreaks, Splice};
+
+    fn text(text: &str) -> Text {
+        Text::new(text, LineBreaks::Lf)
+    }
+
+    #[test]
+    fn positions_do_not_count_and_content_does() {
+        let lines = |before: &str, after: &str| changed_lines(Some(&text(before)), &text(after));
+        let once = lines("a\nb\nc\n", "a\nB\nc\n");
+        assert_eq!(once, ["-b", "+B"]);
+        assert_eq!(once, lines("0\n1\n2\n3\na\nb\nc\n", "0\n1\n2\n3\na\nB\nc\n"));
+        assert_ne!(once, lines("a\nb \nc\n", "a\nB\nc\n"));
+        assert_eq!(lines("-- a/x\n", "++ b/x\n"), ["--- a/x", "+++ b/x"]);
+        assert_eq!(changed_lines(None, &text("a\n")), ["+a"]);
+        assert_ne!(changed_lines(None, &text("a\n")), changed_lines(None, &text("a")));
+    }
+
+    struct Insert(usize, &'static str);
+
+    impl Rewrite for Insert {
+        fn rewrite(&self, _: Option<&Text>) -> Result<Rewritten, Refusal> {
+            let splices = vec![Splice { range: self.0..self.0, text: self.1.to_owned() }];
+            Ok(Rewritten { splices, ..Rewritten::default() })
+        }
+    }
+
+    #[test]
+    fn a_bound_rewrite_changes_the_same_lines_or_none() {
+        let bound = Bound { rewrite: Arc::new(Insert(2, "new\n")), lines: vec!["+new".to_owned()] };
+        assert!(bound.rewrite(Some(&text("a\nb\n"))).is_ok());
+        let refusal = bound.rewrite(Some(&text("abc\n"))).unwrap_err();
+        assert!(needs_new_consent(&refusal));
+    }
+}

@@ -1,0 +1,110 @@
+//! The part of the conversation that the transport types for us: `initialize`, `shutdown`. Everything else is taken by
+//! [`super::ordered`] before it comes here.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::json;
+use tower_lsp::LanguageServer;
+use tower_lsp::jsonrpc::Result;
+use tower_lsp::lsp_types::{
+    ExecuteCommandOptions, InitializeParams, InitializeResult, OneOf, PositionEncodingKind, SaveOptions,
+    ServerCapabilities, ServerInfo, TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions,
+    TextDocumentSyncSaveOptions, WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities,
+};
+
+use crate::text::Encoding;
+
+use super::convert::Client;
+use super::front::Front;
+use super::protocol;
+
+/// Answers what the transport routes.
+pub(super) struct Backend {
+    front: Arc<Front>,
+}
+
+impl Backend {
+    /// A backend of this connection.
+    pub(super) fn new(front: Arc<Front>) -> Backend {
+        Backend { front }
+    }
+}
+
+#[async_trait]
+impl LanguageServer for Backend {
+    /// The params were read and applied when the request arrived; see [`Front::initialize`].
+    async fn initialize(&self, _: InitializeParams) -> Result<InitializeResult> {
+        Ok(InitializeResult {
+            capabilities: capabilities(&self.front.outbox.client(), &self.front.command_prefix),
+            server_info: Some(ServerInfo {
+                name: "ropewalk".to_owned(),
+                version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            }),
+        })
+    }
+
+    async fn shutdown(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// What we tell this editor that we can do.
+fn capabilities(client: &Client, command_prefix: &str) -> ServerCapabilities {
+    let encoding = match client.encoding {
+        Encoding::Utf8 => PositionEncodingKind::UTF8,
+        Encoding::Utf16 => PositionEncodingKind::UTF16,
+        Encoding::Utf32 => PositionEncodingKind::UTF32,
+    };
+    ServerCapabilities {
+        position_encoding: Some(encoding),
+        text_document_sync: Some(TextDocumentSyncCapability::Options(TextDocumentSyncOptions {
+            open_close: Some(true),
+            change: Some(TextDocumentSyncKind::INCREMENTAL),
+            save: Some(TextDocumentSyncSaveOptions::SaveOptions(SaveOptions { include_text: Some(false) })),
+            ..TextDocumentSyncOptions::default()
+        })),
+        // A client that registers our commands by itself would have them twice.
+        execute_command_provider: (!client.abilities.owns_commands).then(|| ExecuteCommandOptions {
+            commands: vec![format!("{command_prefix}.{}", protocol::CALL_COMMAND)],
+            ..ExecuteCommandOptions::default()
+        }),
+        workspace: Some(WorkspaceServerCapabilities {
+            workspace_folders: Some(WorkspaceFoldersServerCapabilities {
+                supported: Some(true),
+                change_notifications: Some(OneOf::Left(true)),
+            }),
+            ..WorkspaceServerCapabilities::default()
+        }),
+        experimental: Some(json!({
+            "ropewalk": { "version": env!("CARGO_PKG_VERSION"), "methods": protocol::accepted() },
+        })),
+        ..ServerCapabilities::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::editor::Abilities;
+
+    fn told(client: &Client) -> Value {
+        serde_json::to_value(capabilities(client, "ropewalk")).unwrap()
+    }
+
+    #[test]
+    fn commands_are_told_unless_the_client_has_them() {
+        assert_eq!(told(&Client::default())["executeCommandProvider"]["commands"], json!(["ropewalk.call"]));
+        let abilities = Abilities { owns_commands: true, ..Abilities::default() };
+        assert_eq!(told(&Client { abilities, ..Client::default() }).get("executeCommandProvider"), None);
+    }
+
+    #[test]
+    fn the_chosen_encoding_is_told() {
+        for (encoding, name) in [(Encoding::Utf8, "utf-8"), (Encoding::Utf16, "utf-16"), (Encoding::Utf32, "utf-32")] {
+            assert_eq!(told(&Client { encoding, ..Client::default() })["positionEncoding"], name);
+        }
+    }
+}

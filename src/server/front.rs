@@ -1,0 +1,367 @@
+//! What the front knows, and everything that changes by a notification: at once, in order, without waiting.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio_util::task::TaskTracker;
+use tracing::{debug, info, warn};
+
+use crate::config::Settings;
+use crate::editor::{Editor as _, FileChangeKind, FileChanged, Loudness, News, Origin, Resync};
+use crate::workspace::documents::{Applied, Counting};
+use crate::workspace::{Key, Roots, Snapshot, paths};
+
+use super::convert::{self, Client, DidChange, DidOpen, DidSaveOrClose, TrustedFolders, Unreadable};
+use super::lifecycle::Gone;
+use super::outbox::Outbox;
+use super::protocol;
+use super::ServeOptions;
+use super::rooms::Rooms;
+/// How far the conversation with the editor has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Phase {
+    /// Before `initialize`.
+    #[default]
+    Fresh,
+    /// Open for everything.
+    Open,
+    /// After `shutdown`.
+    ShutDown,
+}
+
+/// The state of one connection.
+pub(super) struct Front {
+    /// What stands behind it.
+    pub rooms: Rooms,
+    /// Our own messages to the editor.
+    pub outbox: Outbox,
+    /// The end.
+    pub gone: Gone,
+    /// The requests that run.
+    pub tasks: TaskTracker,
+    /// Comes before the names of our commands.
+    pub command_prefix: String,
+    repeatable: bool,
+    state: Mutex<State>,
+    introduced: watch::Sender<bool>,
+}
+
+#[derive(Default)]
+struct State {
+    phase: Phase,
+    /// The folders in the editor's order, by its spelling.
+    folders: Vec<(String, PathBuf)>,
+    /// Trusted folders that do not come from the editor's list of open ones.
+    trusted: Vec<PathBuf>,
+    /// Whether every folder that is open is trusted.
+    trust_open: bool,
+}
+
+impl Front {
+    /// A connection that has not begun.
+    pub(super) fn new(rooms: Rooms, outbox: Outbox, gone: Gone, options: ServeOptions) -> Front {
+        let front = Front {
+            rooms,
+            outbox,
+            gone,
+            tasks: TaskTracker::new(),
+            command_prefix: options.command_prefix,
+            repeatable: options.repeatable,
+            state: Mutex::default(),
+            introduced: watch::Sender::new(false),
+        };
+        for folder in &options.trusted {
+            front.set_trust(folder, true);
+        }
+        front.state().trusted = options.trusted;
+        front
+    }
+
+    /// Waits until the editor has introduced itself; gives its process.
+    pub(super) async fn introduced(&self) -> Option<u32> {
+        // The sender is ours, so that this cannot fail.
+        let _ = self.introduced.subscribe().wait_for(|introduced| *introduced).await;
+        self.outbox.client().process_id
+    }
+
+    /// How far the conversation is.
+    pub(super) fn phase(&self) -> Phase {
+        self.state().phase
+    }
+
+    /// `initialize`: everything that later messages depend on is in place when this returns.
+    pub(super) fn initialize(&self, params: &Value) {
+        if self.phase() != Phase::Fresh {
+            return;
+        }
+        let client = Client::read(params);
+        info!(name = client.name, encoding = ?client.encoding, "an editor");
+        let workspace = &self.rooms.workspace;
+        let counting = Counting { encoding: client.encoding, breaks: client.abilities.line_breaks };
+        workspace.documents.count_as(counting);
+        self.outbox.met(client.clone());
+        {
+            let mut state = self.state();
+            state.phase = Phase::Open;
+            state.trust_open = client.trusted == TrustedFolders::All;
+            if let TrustedFolders::Listed(uris) = &client.trusted {
+                let folders: Vec<PathBuf> = uris.iter().filter_map(|uri| self.folder(uri)).collect();
+                for folder in &folders {
+                    self.set_trust(folder, true);
+                }
+                state.trusted.extend(folders);
+            }
+        }
+        self.change_folders(&client.folders, &[]);
+        if client.options.is_object() {
+            self.configure(&client.options);
+        }
+        self.introduced.send_replace(true);
+    }
+
+    /// The editor sent `shutdown`.
+    pub(super) fn shut_down(&self) {
+        let mut state = self.state();
+        if state.phase == Phase::Open {
+            state.phase = Phase::ShutDown;
+            self.gone.shutdown();
+        }
+    }
+
+    /// Applies a notification. Nothing it may contain does any harm; what cannot be read is told to the log. Answers
+    /// whether the method is one of these.
+    pub(super) fn notified(self: &Arc<Self>, method: &str, params: Value) -> bool {
+        match method {
+            "textDocument/didOpen" => self.when_read(method, params, |read| self.opened(read)),
+            "textDocument/didChange" => self.changed(&params),
+            "textDocument/didSave" => self.when_read(method, params, |read| self.saved(read)),
+            "textDocument/didClose" => self.when_read(method, params, |read| self.closed(&read)),
+            "workspace/didChangeConfiguration" => self.reconfigured(&params),
+            "workspace/didChangeWorkspaceFolders" => {
+                let (added, removed) = convert::changed_folders(&params);
+                self.change_folders(&added, &removed);
+            }
+            "workspace/didChangeWatchedFiles" => self.files_changed(&params),
+            protocol::DID_CHANGE_DIAGNOSTICS => {
+                self.when_read(method, params, |read| self.rooms.sources.forwarded(read));
+            }
+            protocol::DID_CHANGE_DIAGNOSTIC_SOURCES => {
+                self.when_read(method, params, |read: protocol::DidChangeDiagnosticSourcesParams| {
+                    self.rooms.sources.editor_sources(&read.uri, read.sources);
+                });
+            }
+            protocol::DIAGNOSTIC_PROGRESS => {
+                self.when_read(method, params, |read: protocol::DiagnosticProgressParams| {
+                    // Numbers and strings are different tokens: as JSON they stay so.
+                    self.rooms.sources.progress(&read.source_id, &read.token.to_string(), read.kind);
+                });
+            }
+            protocol::DID_CHANGE_CONTEXT => self.when_read(method, params, |read| self.rooms.context.set(read)),
+            protocol::DID_CHANGE_TRUST => self.when_read(method, params, |read| self.trust_changed(&read)),
+            _ => return false,
+        }
+        true
+    }
+
+    /// An open document, by the editor's spelling.
+    pub(super) fn open_document(&self, uri: &str) -> Option<Snapshot> {
+        let documents = &self.rooms.workspace.documents;
+        documents.get(&documents.key_of(uri)?)
+    }
+
+    fn when_read<T: DeserializeOwned>(&self, method: &str, params: Value, apply: impl FnOnce(T)) {
+        if self.phase() != Phase::Open {
+            warn!(method, "a notification out of its time");
+            return;
+        }
+        match serde_json::from_value(params) {
+            Ok(read) => apply(read),
+            Err(fault) => warn!(method, %fault, "a notification that cannot be read"),
+        }
+    }
+
+    fn opened(&self, DidOpen { text_document: document }: DidOpen) {
+        let workspace = &self.rooms.workspace;
+        let Some(key) = paths::key_of_uri(&*workspace.ports.disk, &document.uri) else {
+            info!(uri = document.uri, "not mirrored: neither a file nor a new document");
+            return;
+        };
+        let documents = &workspace.documents;
+        documents.open(key, &document.uri, &document.language_id, document.version, &document.text);
+    }
+
+    fn changed(self: &Arc<Self>, params: &Value) {
+        let documents = &self.rooms.workspace.documents;
+        match DidChange::read(params) {
+            Ok(change) => {
+                let Some(key) = self.key(&change.uri) else {
+                    debug!(uri = change.uri, "a change of a document that is not open");
+                    return;
+                };
+                if let Applied::Suspect(why) = documents.change(&key, change.version, change.changes) {
+                    self.resync(&change.uri, key, &why);
+                }
+            }
+            Err(Unreadable { uri, why }) => {
+                warn!(uri, why, "a change that cannot be read");
+                if let Some((uri, key)) = uri.and_then(|uri| self.key(&uri).map(|key| (uri, key))) {
+                    documents.doubt(&key, &format!("a change of {uri} cannot be read: {why}"));
+                    self.resync(&uri, key, &why);
+                }
+            }
+        }
+    }
+
+    fn saved(self: &Arc<Self>, saved: DidSaveOrClose) {
+        let Some(key) = self.key(&saved.text_document.uri) else { return };
+        let documents = &self.rooms.workspace.documents;
+        let differs = saved.text.zip(documents.get(&key)).is_some_and(|(text, ours)| ours.text.to_string() != text);
+        if differs {
+            let why = format!("{} was saved with another text than ours", saved.text_document.uri);
+            documents.doubt(&key, &why);
+            self.resync(&saved.text_document.uri, key, &why);
+        } else {
+            documents.save(&key);
+        }
+    }
+
+    fn closed(&self, closed: &DidSaveOrClose) {
+        let uri = &closed.text_document.uri;
+        match self.key(uri) {
+            Some(key) => self.rooms.workspace.documents.close(&key),
+            None => debug!(uri, "a document that is not open was closed"),
+        }
+    }
+
+    /// Asks for the text of a document that is in doubt. The answer is taken over in its place among the editor's other
+    /// messages, so that the changes after it fit.
+    fn resync(self: &Arc<Self>, uri: &str, key: Key, why: &str) {
+        if !self.outbox.abilities().resync {
+            let words = format!("Ropewalk has lost track of {uri} and edits it no more until it is opened again: {why}");
+            self.outbox.tell(News::Log(Loudness::Warning, words));
+            return;
+        }
+        let front = Arc::clone(self);
+        let params = json!(protocol::DocumentParams { uri: uri.to_owned() });
+        let then = move |answer: Result<Value, _>| match answer.map(serde_json::from_value::<Resync>) {
+            Ok(Ok(Resync { version, text })) => front.rooms.workspace.documents.resynced(&key, version, &text),
+            Ok(Err(fault)) => warn!(%fault, "an answer to resync that cannot be read"),
+            Err(error) => warn!(%error, "no answer to resync"),
+        };
+        self.outbox.ask_inline(protocol::RESYNC, params, Box::new(then));
+    }
+
+    fn change_folders(&self, added: &[String], removed: &[String]) {
+        let folders = {
+            let mut state = self.state();
+            for uri in removed {
+                let Some(at) = state.folders.iter().position(|(spelled, _)| spelled == uri) else { continue };
+                let (_, folder) = state.folders.remove(at);
+                if state.trust_open && !state.trusted.contains(&folder) {
+                    self.set_trust(&folder, false);
+                }
+            }
+            for uri in added {
+                let Some(folder) = self.folder(uri) else {
+                    warn!(uri, "a workspace folder that is not a folder here");
+                    continue;
+                };
+                if state.folders.iter().any(|(_, known)| *known == folder) {
+                    continue;
+                }
+                if state.trust_open {
+                    self.set_trust(&folder, true);
+                }
+                state.folders.push((uri.clone(), folder));
+            }
+            state.folders.iter().map(|(_, folder)| folder.clone()).collect()
+        };
+        self.rooms.workspace.set_roots(Roots { folders });
+        self.tell_sources();
+    }
+
+    fn files_changed(&self, params: &Value) {
+        for (uri, kind) in convert::watched_files(params) {
+            let kind = match kind {
+                1 => FileChangeKind::Created,
+                2 => FileChangeKind::Changed,
+                3 => FileChangeKind::Deleted,
+                other => {
+                    warn!(uri, other, "an unknown kind of file change");
+                    continue;
+                }
+            };
+            self.rooms.sources.file_changed(&FileChanged { uri, kind, by: Origin::User });
+        }
+    }
+
+    fn trust_changed(&self, change: &protocol::DidChangeTrustParams) {
+        let Some(folder) = self.folder(&change.root) else {
+            warn!(root = change.root, "trust in something that is not a folder here");
+            return;
+        };
+        let mut state = self.state();
+        state.trusted.retain(|known| *known != folder);
+        if change.trusted {
+            state.trusted.push(folder.clone());
+        }
+        self.set_trust(&folder, change.trusted);
+    }
+
+    fn reconfigured(self: &Arc<Self>, params: &Value) {
+        let settings = &params["settings"]["ropewalk"];
+        if settings.is_object() {
+            self.configure(settings);
+        } else if self.outbox.client().configuration {
+            let front = Arc::clone(self);
+            let question = json!({ "items": [{ "section": "ropewalk" }] });
+            let then = move |answer: Result<Value, _>| match answer {
+                Ok(answer) if answer[0].is_object() => front.configure(&answer[0]),
+                Ok(answer) => debug!(%answer, "the editor has no settings for us"),
+                Err(error) => warn!(%error, "no answer to workspace/configuration"),
+            };
+            self.outbox.ask_inline("workspace/configuration", question, Box::new(then));
+        }
+    }
+
+    fn configure(&self, sent: &Value) {
+        let (settings, remarks) = Settings::parse(sent);
+        for remark in remarks {
+            let words = format!("Ropewalk: setting {}: {}", remark.key, remark.message);
+            self.outbox.tell(News::Log(Loudness::Warning, words));
+        }
+        self.rooms.workspace.set_settings(Arc::new(settings));
+        self.tell_sources();
+    }
+
+    /// The language servers hear of new settings and folders.
+    fn tell_sources(&self) {
+        let workspace = &self.rooms.workspace;
+        self.rooms.sources.configure(workspace.settings(), &workspace.roots(), self.repeatable);
+    }
+
+    /// Trusts a folder, or no longer.
+    fn set_trust(&self, folder: &Path, trusted: bool) {
+        info!(folder = %folder.display(), trusted, "trust");
+        self.rooms.trust.set(folder, trusted);
+        self.rooms.sources.trust_changed();
+    }
+
+    fn folder(&self, uri: &str) -> Option<PathBuf> {
+        match paths::key_of_uri(&*self.rooms.workspace.ports.disk, uri) {
+            Some(Key::File(path)) => Some(path),
+            _ => None,
+        }
+    }
+
+    fn key(&self, uri: &str) -> Option<Key> {
+        self.rooms.workspace.documents.key_of(uri)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,228 @@
+//! Our own requests: what of each happens at once, in order, and what is then done beside the reader.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+use tower_lsp::jsonrpc::{Error, ErrorCode};
+
+use crate::dispatch::{CallParams, ListToolsParams};
+use crate::languages::Wait;
+use crate::workspace::{Refusal, Snapshot};
+
+use super::front::{Front, Phase};
+use super::protocol::{
+    self, CancelParams, CancelResult, DiagnosticsParams, DocumentText, DocumentTextParams, ListToolsResult,
+    SettleParams, SettleResult,
+};
+
+/// How long `settle` waits without a deadline of its own.
+const SETTLE: Duration = Duration::from_secs(10);
+
+/// How often `settle` looks again. It is for harnesses, which ask for it rarely and want no part of the product to pay
+/// for it the rest of the time.
+const LOOK_AGAIN: Duration = Duration::from_millis(2);
+
+/// A request of which the part that must happen in order has happened.
+pub(super) struct Started {
+    /// Fired by `$/cancelRequest`. The request is still answered, by whatever it has.
+    pub cancel: CancellationToken,
+    /// The rest.
+    pub rest: BoxFuture<'static, Result<Value, Error>>,
+}
+
+impl Front {
+    /// Begins one of our own requests; `None` when the method is not one of them.
+    pub(super) fn begin(self: &Arc<Self>, method: &str, params: &Value) -> Option<Result<Started, Error>> {
+        let begin = match method {
+            protocol::CALL_TOOL => Front::begin_call,
+            protocol::PREVIEW_CALL => Front::begin_preview,
+            protocol::LIST_TOOLS => Front::begin_list,
+            protocol::CANCEL => Front::begin_cancel,
+            protocol::DOCUMENT_TEXT => Front::begin_document_text,
+            protocol::DIAGNOSTICS => Front::begin_diagnostics,
+            protocol::SETTLE => Front::begin_settle,
+            "workspace/executeCommand" => Front::begin_command,
+            _ => return None,
+        };
+        Some(self.in_phase().and_then(|()| begin(self, params)))
+    }
+
+    fn in_phase(&self) -> Result<(), Error> {
+        match self.phase() {
+            Phase::Open => Ok(()),
+            Phase::Fresh => Err(Error {
+                code: ErrorCode::ServerError(-32002),
+                message: "Server not initialized".into(),
+                data: None,
+            }),
+            Phase::ShutDown => Err(Error::invalid_request()),
+        }
+    }
+
+    fn begin_call(self: &Arc<Self>, params: &Value) -> Result<Started, Error> {
+        Ok(self.start_call(read(params)?))
+    }
+
+    fn start_call(&self, params: CallParams) -> Started {
+        let begun = Arc::clone(&self.rooms.calls).begin(params);
+        Started { cancel: begun.cancel, rest: begun.result.map(|result| write(&result)).boxed() }
+    }
+
+    fn begin_preview(self: &Arc<Self>, params: &Value) -> Result<Started, Error> {
+        let preview = Arc::clone(&self.rooms.calls).preview(read(params)?);
+        Ok(uncancelled(preview.map(|result| write(&result)).boxed()))
+    }
+
+    fn begin_list(self: &Arc<Self>, params: &Value) -> Result<Started, Error> {
+        let params: ListToolsParams = read(params)?;
+        Ok(at_once(write(&ListToolsResult { tools: self.rooms.calls.list_tools(&params) })))
+    }
+
+    fn begin_cancel(self: &Arc<Self>, params: &Value) -> Result<Started, Error> {
+        let CancelParams { session_id, call_id, turn_id } = read(params)?;
+        let calls = &self.rooms.calls;
+        let cancelled = calls.cancel(session_id.as_deref(), call_id.as_deref(), turn_id.as_deref());
+        Ok(at_once(write(&CancelResult { cancelled })))
+    }
+
+    /// `ropewalk.call` with the params of `callTool` as its one argument, or as two: the tool's name and its arguments.
+    fn begin_command(self: &Arc<Self>, params: &Value) -> Result<Started, Error> {
+        let command = params["command"].as_str().unwrap_or_default();
+        let name = command.strip_prefix(self.command_prefix.as_str()).and_then(|rest| rest.strip_prefix('.'));
+        if name != Some(protocol::CALL_COMMAND) {
+            let expected = format!("{}.{}", self.command_prefix, protocol::CALL_COMMAND);
+            return Err(Error::invalid_params(format!("unknown command {command:?}; the one command is {expected:?}")));
+        }
+        let arguments = params["arguments"].as_array().map_or(&[][..], Vec::as_slice);
+        match arguments {
+            [call @ Value::Object(_)] => Ok(self.start_call(read(call)?)),
+            [Value::String(name)] => Ok(self.start_call(CallParams { name: name.clone(), ..CallParams::default() })),
+            [Value::String(name), arguments] => Ok(self.start_call(CallParams {
+                name: name.clone(),
+                arguments: Some(arguments.clone()),
+                ..CallParams::default()
+            })),
+            _ => Err(Error::invalid_params(format!(
+                "{} arguments; expected one object as for {}, or a tool's name and its arguments",
+                arguments.len(),
+                protocol::CALL_TOOL
+            ))),
+        }
+    }
+
+    fn begin_document_text(self: &Arc<Self>, params: &Value) -> Result<Started, Error> {
+        let params: DocumentTextParams = read(params)?;
+        // The rope as it is now: later changes, which may be applied before the rest runs, do not show.
+        let snapshot = self.open_document(&params.uri);
+        let front = Arc::clone(self);
+        Ok(uncancelled(
+            async move {
+                match front.document_text(&params.uri, snapshot).await {
+                    Ok(text) => write(&text),
+                    Err(refusal) => Err(Error::invalid_params(refusal.message)),
+                }
+            }
+            .boxed(),
+        ))
+    }
+
+    async fn document_text(&self, uri: &str, snapshot: Option<Snapshot>) -> Result<DocumentText, Refusal> {
+        let workspace = &self.rooms.workspace;
+        let view = match workspace.resolve(uri) {
+            Ok(target) => workspace.view(&target).await,
+            Err(refusal) => Err(refusal),
+        };
+        let Some(snapshot) = snapshot else {
+            let view = view?;
+            let text = view.text.to_string();
+            return Ok(DocumentText {
+                version: view.version(),
+                hash: crate::text::hash(&text),
+                unsaved: view.unsaved(),
+                text,
+            });
+        };
+        // A view of another moment says nothing about this text; a buffer that moves on is an unsaved one.
+        let unsaved = view.map_or(true, |view| view.text != snapshot.text || view.unsaved());
+        let text = snapshot.text.to_string();
+        Ok(DocumentText { version: Some(snapshot.version), hash: crate::text::hash(&text), unsaved, text })
+    }
+
+    fn begin_diagnostics(self: &Arc<Self>, params: &Value) -> Result<Started, Error> {
+        let params: DiagnosticsParams = read(params)?;
+        let target = match &params.uri {
+            None => None,
+            Some(uri) => {
+                let target = self.rooms.workspace.resolve(uri);
+                Some(target.map_err(|refusal| Error::invalid_params(refusal.message))?)
+            }
+        };
+        let cancel = CancellationToken::new();
+        let front = Arc::clone(self);
+        let token = cancel.clone();
+        let rest = async move {
+            let wait = Wait { deadline_ms: params.deadline_ms, ..Wait::default() };
+            write(&front.rooms.sources.report(target.as_ref(), params.min_version, &wait, &token).await)
+        };
+        Ok(Started { cancel, rest: rest.boxed() })
+    }
+
+    fn begin_settle(self: &Arc<Self>, params: &Value) -> Result<Started, Error> {
+        let params: SettleParams = read(params)?;
+        let deadline = params.deadline_ms.map_or(SETTLE, Duration::from_millis);
+        let cancel = CancellationToken::new();
+        let front = Arc::clone(self);
+        let token = cancel.clone();
+        let rest = async move {
+            let clock = Arc::clone(&front.rooms.workspace.ports.clock);
+            let end = clock.now() + deadline;
+            loop {
+                let open = front.open_work();
+                if open.is_empty() || token.is_cancelled() || clock.now() >= end {
+                    return write(&SettleResult { settled: open.is_empty(), open });
+                }
+                tokio::select! {
+                    () = token.cancelled() => {}
+                    () = clock.sleep(LOOK_AGAIN) => {}
+                }
+            }
+        };
+        Ok(Started { cancel, rest: rest.boxed() })
+    }
+
+    /// Everything that has begun and not ended, in words, sorted.
+    fn open_work(&self) -> Vec<String> {
+        let mut open: Vec<String> =
+            self.rooms.calls.open_calls().into_iter().map(|call| format!("call {call}")).collect();
+        open.extend(self.outbox.open());
+        open.extend(self.rooms.sources.open_work());
+        open.sort();
+        open
+    }
+}
+
+fn at_once(answer: Result<Value, Error>) -> Started {
+    uncancelled(std::future::ready(answer).boxed())
+}
+
+fn uncancelled(rest: BoxFuture<'static, Result<Value, Error>>) -> Started {
+    Started { cancel: CancellationToken::new(), rest }
+}
+
+fn read<T: DeserializeOwned>(params: &Value) -> Result<T, Error> {
+    let params = if params.is_null() { json!({}) } else { params.clone() };
+    serde_json::from_value(params).map_err(|fault| Error::invalid_params(fault.to_string()))
+}
+
+fn write<T: Serialize>(result: &T) -> Result<Value, Error> {
+    serde_json::to_value(result).map_err(|fault| {
+        tracing::error!(%fault, "a result that cannot be written");
+        Error::internal_error()
+    })
+}

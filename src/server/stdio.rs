@@ -1,0 +1,160 @@
+//! The two pipes to the editor as the transport needs them: input that tells when it has ended, output that never makes
+//! anybody wait.
+
+use std::collections::VecDeque;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf};
+use tokio::sync::mpsc;
+use tracing::{debug, warn};
+
+use super::frames::{Frame, Splitter};
+use super::lifecycle::{Gone, Reason};
+
+/// How much is read at once (bytes).
+const CHUNK: usize = 64 << 10;
+
+/// The editor's messages, whole and decodable, and `gone` at their end.
+pub(super) struct Input<R> {
+    reader: R,
+    splitter: Splitter,
+    /// Whole messages that the transport has not taken yet, and how much of the first it has.
+    ready: VecDeque<Vec<u8>>,
+    taken: usize,
+    chunk: Box<[u8]>,
+    ended: bool,
+    gone: Gone,
+}
+
+impl<R> Input<R> {
+    /// Reads from `reader`.
+    pub(super) fn new(reader: R, gone: Gone) -> Input<R> {
+        Input {
+            reader,
+            splitter: Splitter::default(),
+            ready: VecDeque::new(),
+            taken: 0,
+            chunk: vec![0; CHUNK].into(),
+            ended: false,
+            gone,
+        }
+    }
+
+    fn give(&mut self, out: &mut ReadBuf<'_>) -> bool {
+        let mut gave = false;
+        while let Some(first) = self.ready.front() {
+            let len = out.remaining().min(first.len() - self.taken);
+            if len == 0 {
+                break;
+            }
+            out.put_slice(&first[self.taken..self.taken + len]);
+            gave = true;
+            self.taken += len;
+            if self.taken == first.len() {
+                self.ready.pop_front();
+                self.taken = 0;
+            }
+        }
+        gave
+    }
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Input<R> {
+    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, out: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        loop {
+            if this.give(out) {
+                return Poll::Ready(Ok(()));
+            }
+            if this.ended {
+                // Every message before the end has been looked at by now: the transport reads on only after that.
+                this.gone.fire(Reason::InputEnded);
+                return Poll::Ready(Ok(()));
+            }
+            let mut chunk = ReadBuf::new(&mut this.chunk);
+            match Pin::new(&mut this.reader).poll_read(context, &mut chunk) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Ok(())) if chunk.filled().is_empty() => this.ended = true,
+                Poll::Ready(Ok(())) => {
+                    for frame in this.splitter.push(chunk.filled()) {
+                        match frame {
+                            Frame::Message(bytes) => this.ready.push_back(bytes),
+                            Frame::Bad(why) => warn!(why, "skipped what the editor sent"),
+                        }
+                    }
+                }
+                Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+                Poll::Ready(Err(error)) => {
+                    debug!(%error, "the input failed");
+                    this.ended = true;
+                }
+            }
+        }
+    }
+}
+
+/// What the transport writes to: a queue without a bound, so that an editor that does not read never stops the reading
+/// of what it sends.
+pub(super) struct Output {
+    queue: Option<mpsc::UnboundedSender<Vec<u8>>>,
+    closed: Arc<Mutex<bool>>,
+}
+
+/// The other end of [`Output`].
+pub(super) struct Drain {
+    queue: mpsc::UnboundedReceiver<Vec<u8>>,
+    closed: Arc<Mutex<bool>>,
+    gone: Gone,
+}
+
+/// A queue for the output.
+pub(super) fn output(gone: Gone) -> (Output, Drain) {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let closed = Arc::new(Mutex::new(false));
+    (Output { queue: Some(sender), closed: Arc::clone(&closed) }, Drain { queue: receiver, closed, gone })
+}
+
+impl AsyncWrite for Output {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let closed = *self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (false, Some(queue)) = (closed, &self.queue) {
+            // An error means that the drain has ended, so that nobody reads any more.
+            let _ = queue.send(bytes.to_vec());
+        }
+        // Never an error: the transport ends badly on one, and `gone` has been told already.
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.queue = None;
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Drain {
+    /// Writes what is queued until the queue is closed and empty, or the writer fails.
+    pub(super) async fn run(mut self, mut writer: impl AsyncWrite + Unpin) {
+        let mut batch = Vec::new();
+        while self.queue.recv_many(&mut batch, 64).await > 0 {
+            let bytes = batch.concat();
+            batch.clear();
+            let written = async {
+                writer.write_all(&bytes).await?;
+                writer.flush().await
+            };
+            if let Err(error) = written.await {
+                debug!(%error, "the output failed");
+                *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = true;
+                self.gone.fire(Reason::OutputClosed);
+                return;
+            }
+        }
+    }
+}

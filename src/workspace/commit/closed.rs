@@ -1,0 +1,266 @@
+//! The commit of a file that is not open: read, computed, and put in place as one step if it is still what was read.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::editor::{FileChangeKind, FileChanged, News, Origin};
+use crate::ports::{Disk, FileKind, Metadata};
+use crate::text::{LineBreaks, Text};
+use crate::workspace::codec::{self, Codec};
+use crate::workspace::paths::Key;
+use crate::workspace::{Refusal, RefusalKind};
+
+use super::shape::{self, Shaped};
+use super::{Committed, Desk, FileChange, Rewrite, apart, words};
+
+/// A file as it was read.
+struct Found {
+    metadata: Metadata,
+    bytes: Vec<u8>,
+    text: Text,
+    codec: Codec,
+}
+
+/// What was written.
+struct Written {
+    before: Option<Text>,
+    shaped: Shaped,
+    kind: Option<FileChangeKind>,
+}
+
+/// Makes a change on the disk; `None` when the file was opened meanwhile and nothing was written.
+pub(super) async fn commit(desk: &Desk, change: &FileChange) -> Result<Option<Committed>, Refusal> {
+    let path = path_of(change)?;
+    let (worker, rewrite, shown) = (desk.clone(), Arc::clone(&change.rewrite), change.target.shown.clone());
+    let Some(written) = apart(move || write(&worker, &path, &shown, &*rewrite)).await? else { return Ok(None) };
+    let Written { before, shaped, kind } = written;
+    let mut notes = shaped.rewritten.notes;
+    match kind {
+        Some(kind) => {
+            let told = FileChanged { uri: change.target.uri.clone(), kind, by: Origin::Agent };
+            desk.editor.tell(News::Files(vec![told]));
+        }
+        None => notes.push("The file was already so; nothing was changed.".to_owned()),
+    }
+    let empty = Text::new("", shaped.after.breaks());
+    Ok(Some(Committed {
+        target: change.target.clone(),
+        unified_diff: shape::unified(&change.target.shown, before.as_ref().unwrap_or(&empty), &shaped.after),
+        before,
+        after: shaped.after,
+        splices: shaped.rewritten.splices,
+        version_before: None,
+        version_after: None,
+        unsaved: false,
+        hunks: shaped.rewritten.hunks,
+        notes,
+    }))
+}
+
+/// What a change would do on the disk.
+pub(super) async fn preview(desk: &Desk, change: &FileChange) -> Result<(Option<Text>, Shaped), Refusal> {
+    let path = path_of(change)?;
+    let (desk, rewrite, shown) = (desk.clone(), Arc::clone(&change.rewrite), change.target.shown.clone());
+    apart(move || {
+        let breaks = desk.documents.counting().breaks;
+        match find(&*desk.ports.disk, &path, &shown, breaks)? {
+            Some(found) => {
+                let shaped = shape::shape(&found.text, &*rewrite)?;
+                encoded(&shown, &shaped.after, found.codec)?;
+                Ok((Some(found.text), shaped))
+            }
+            None => Ok((None, shape::shape_new(&*rewrite, breaks)?)),
+        }
+    })
+    .await
+}
+
+fn path_of(change: &FileChange) -> Result<PathBuf, Refusal> {
+    match &change.target.key {
+        Key::File(path) => Ok(path.clone()),
+        Key::Unnamed(uri) => Err(Refusal::new(
+            RefusalKind::NotFound,
+            format!("{uri} is not open in the editor any more, and it has no file. Nothing was changed."),
+        )),
+    }
+}
+
+fn conflict(words: String) -> Refusal {
+    Refusal::new(RefusalKind::Conflict, words)
+}
+
+/// Reads a file; `None` when there is none. The path is the one that links were resolved to when the file was named;
+/// if it leads elsewhere by now, it is not the file that was meant.
+fn find(disk: &dyn Disk, path: &Path, shown: &str, breaks: LineBreaks) -> Result<Option<Found>, Refusal> {
+    let metadata = match disk.link_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        metadata => metadata.map_err(|error| words::system(shown, "read", &error))?,
+    };
+    match metadata.kind {
+        FileKind::File => {}
+        FileKind::Link => {
+            return Err(conflict(format!(
+                "{shown} was replaced by a symbolic link meanwhile. Nothing was changed; name it again."
+            )));
+        }
+        FileKind::Directory => {
+            return Err(Refusal::new(RefusalKind::InvalidArguments, format!("{shown} is a directory, not a file.")));
+        }
+        FileKind::Other => {
+            return Err(Refusal::new(
+                RefusalKind::InvalidArguments,
+                format!("{shown} is not a regular file (a socket, a pipe or a device)."),
+            ));
+        }
+    }
+    if !canonical(disk, path) {
+        return Err(conflict(format!(
+            "A directory on the way to {shown} was replaced by a symbolic link meanwhile. Nothing was changed; name it again."
+        )));
+    }
+    let bytes = disk.read(path).map_err(|error| words::system(shown, "read", &error))?;
+    let decoded = codec::decode(&bytes).map_err(|error| unwritable(shown, &error))?;
+    if decoded.codec == Codec::Legacy {
+        return Err(unwritable(shown, &codec::CodecError::Legacy));
+    }
+    Ok(Some(Found { metadata, text: Text::new(&decoded.text, breaks), codec: decoded.codec, bytes }))
+}
+
+fn canonical(disk: &dyn Disk, path: &Path) -> bool {
+    disk.canonicalize(path).is_ok_and(|real| real == path)
+}
+
+fn unwritable(shown: &str, error: &codec::CodecError) -> Refusal {
+    Refusal::new(RefusalKind::Failed, format!("{shown} {error}. Nothing was changed."))
+}
+
+fn encoded(shown: &str, text: &Text, codec: Codec) -> Result<Vec<u8>, Refusal> {
+    codec::encode(&text.to_string(), codec).map_err(|error| unwritable(shown, &error))
+}
+
+fn write(desk: &Desk, path: &Path, shown: &str, rewrite: &dyn Rewrite) -> Result<Option<Written>, Refusal> {
+    let disk = &*desk.ports.disk;
+    let breaks = desk.documents.counting().breaks;
+    let Some(found) = find(disk, path, shown, breaks)? else { return make(desk, path, shown, rewrite, breaks) };
+    let shaped = shape::shape(&found.text, rewrite)?;
+    let before = Some(found.text.clone());
+    if shaped.rewritten.splices.is_empty() {
+        return Ok(Some(Written { before, shaped, kind: None }));
+    }
+    let bytes = encoded(shown, &shaped.after, found.codec)?;
+    if found.metadata.mode & 0o222 == 0 {
+        return Err(Refusal::new(
+            RefusalKind::Failed,
+            format!("{shown} is read-only. Nothing was changed; ask the user whether it may be written."),
+        ));
+    }
+    let key = Key::File(path.to_owned());
+    let mut opened = false;
+    let mut still = || {
+        opened = desk.documents.get(&key).is_some();
+        !opened && canonical(disk, path) && disk.read(path).is_ok_and(|now| now == found.bytes)
+    };
+    let done = if found.metadata.links > 1 || !found.metadata.owned {
+        overwrite(desk, path, &found, &bytes, &mut still)
+    } else {
+        disk.replace(path, &bytes, found.metadata.mode, &mut still)
+    };
+    match done {
+        Ok(()) => Ok(Some(Written { before, shaped, kind: Some(FileChangeKind::Changed) })),
+        Err(_) if opened => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(changed(disk, path, shown, &found)),
+        Err(error) => Err(words::system(shown, "written", &error)),
+    }
+}
+
+/// Somebody else was at the file.
+fn changed(disk: &dyn Disk, path: &Path, shown: &str, found: &Found) -> Refusal {
+    let words = format!(
+        "{shown} was changed on the disk by somebody else while the edit was computed. Nothing was changed; read it again."
+    );
+    let now = disk.read(path).ok().and_then(|bytes| codec::decode(&bytes).ok());
+    let now = now.map_or_else(|| found.text.clone(), |now| Text::new(&now.text, found.text.breaks()));
+    words::moved_on(RefusalKind::Conflict, shown, &words, &found.text, &now)
+}
+
+/// Writes into the file as it is, since it has other names, or an owner that a new file would not have; a copy is put
+/// aside first, and stays there if writing fails in the middle and cannot be made good.
+fn overwrite(
+    desk: &Desk,
+    path: &Path,
+    found: &Found,
+    bytes: &[u8],
+    still: &mut dyn FnMut() -> bool,
+) -> io::Result<()> {
+    let disk = &*desk.ports.disk;
+    let copy = copy_path(desk, path)?;
+    disk.replace(&copy, &found.bytes, 0o600, &mut || true)?;
+    let forget = |copy: &Path| {
+        if let Err(error) = disk.remove(copy) {
+            tracing::warn!(%error, copy = %copy.display(), "a copy that is not needed any more stays behind");
+        }
+    };
+    if !still() {
+        forget(&copy);
+        return Err(io::ErrorKind::Interrupted.into());
+    }
+    let Err(error) = disk.overwrite(path, bytes) else {
+        forget(&copy);
+        return Ok(());
+    };
+    // Half of the new bytes may be there: the old ones are put back, or it is told where they are.
+    if disk.read(path).is_ok_and(|now| now == found.bytes) || disk.overwrite(path, &found.bytes).is_ok() {
+        forget(&copy);
+        return Err(error);
+    }
+    tracing::error!(%error, copy = %copy.display(), path = %path.display(), "a file was left half written");
+    Err(io::Error::other(format!(
+        "{error}; the file may be damaged, and its former content is in {}",
+        copy.display()
+    )))
+}
+
+fn copy_path(desk: &Desk, path: &Path) -> io::Result<PathBuf> {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = format!(".{name}.{:016x}.ropewalk-copy", desk.ports.random.next());
+    if let Some(folder) = &desk.state_dir {
+        let folder = folder.join("copies");
+        desk.ports.disk.create_dir_all(&folder)?;
+        return Ok(desk.ports.disk.canonicalize(&folder)?.join(name));
+    }
+    Ok(path.with_file_name(name))
+}
+
+/// Makes a file that is not there yet, and the directories it needs.
+fn make(
+    desk: &Desk,
+    path: &Path,
+    shown: &str,
+    rewrite: &dyn Rewrite,
+    breaks: LineBreaks,
+) -> Result<Option<Written>, Refusal> {
+    let disk = &*desk.ports.disk;
+    let shaped = shape::shape_new(rewrite, breaks)?;
+    // The text decides the encoding: a mark at its beginning is the mark of UTF-8.
+    let bytes = shaped.after.to_string().into_bytes();
+    if let Some(folder) = path.parent() {
+        disk.create_dir_all(folder).map_err(|error| words::system(shown, "made", &error))?;
+        if !canonical(disk, folder) {
+            return Err(conflict(format!(
+                "A directory on the way to {shown} was replaced by a symbolic link meanwhile. Nothing was written; name it \
+                 again."
+            )));
+        }
+    }
+    if desk.documents.get(&Key::File(path.to_owned())).is_some() {
+        return Ok(None);
+    }
+    match disk.create(path, &bytes) {
+        Ok(()) => Ok(Some(Written { before: None, shaped, kind: Some(FileChangeKind::Created) })),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(conflict(format!(
+            "{shown} was made by somebody else while the new file was computed. Nothing was changed; read it first."
+        ))),
+        Err(error) => Err(words::system(shown, "made", &error)),
+    }
+}

@@ -1,0 +1,324 @@
+//! The commit of an open document: compute, send, see it land; compute anew where the text was faster.
+
+use tokio_util::sync::CancellationToken;
+
+use crate::text::{Splice, Text, diff};
+use crate::workspace::documents::{Snapshot, Sync};
+use crate::workspace::{Refusal, RefusalKind};
+
+use super::deliver::{Delivery, Fate, Reply, Watch, deliver};
+use super::echo::Sent;
+use super::queues::Turn;
+use super::shape::{self, Shaped};
+use super::{Committed, Desk, FileChange, late, shape_apart, words};
+
+/// Makes a change in the editor's buffer, in the turn of its document.
+pub(super) async fn commit(
+    desk: &Desk,
+    turn: &Turn,
+    mut watch: Watch,
+    change: &FileChange,
+    cancel: &CancellationToken,
+) -> Result<Committed, Refusal> {
+    let shown = &change.target.shown;
+    let mut notes = Vec::new();
+    let mut first: Option<Text> = None;
+    let mut rebases = 0;
+    loop {
+        trusted(desk, &mut watch, shown).await?;
+        let before = watch.now.clone();
+        let origin = first.get_or_insert_with(|| before.text.clone()).clone();
+        let shaped = match shape_apart(&before.text, &change.rewrite).await {
+            Err(refusal) if rebases > 0 => return Err(misfit(shown, &refusal, &origin, &before.text)),
+            shaped => shaped?,
+        };
+        if cancel.is_cancelled() {
+            return Err(Refusal::new(RefusalKind::Cancelled, "Cancelled before anything was changed."));
+        }
+        if !catch_up(&mut watch) {
+            return Err(closed(shown));
+        }
+        if watch.now.text == before.text && watch.now.epoch == before.epoch {
+            if shaped.rewritten.splices.is_empty() {
+                return Ok(nothing(desk, change, &watch.now, shaped, notes));
+            }
+            let sent = sent(desk, &watch.now.text, shaped.rewritten.splices.clone())?;
+            let before = watch.now.clone();
+            let (fate, delivery) = deliver(desk, &mut watch, sent, &change.label).await;
+            let landed = match fate {
+                Fate::Landed { step, version } => {
+                    Some((delivery.echo.text(step).unwrap_or(delivery.echo.now()).clone(), Some(version)))
+                }
+                Fate::Merged => Some((delivery.echo.now().clone(), Some(watch.now.version))),
+                Fate::Saved(text) => {
+                    notes.push("The document was saved and closed with the change in it.".to_owned());
+                    Some((text, None))
+                }
+                Fate::NotThere => None,
+                Fate::Elsewhere { on, step } => {
+                    let place = lines_of(&delivery, step);
+                    take_back(desk, &mut watch, &delivery, (on, step), &change.label).await.map_err(|why| {
+                        let words = format!(
+                            "The editor applied the edit of {shown} to a text it was not meant for, {place}, and it \
+                             could not be taken back: {why}. Read the file again and repair that place first."
+                        );
+                        words::moved_on(RefusalKind::Unknown, shown, &words, &before.text, &watch.now.text)
+                    })?;
+                    notes.push(format!(
+                        "The editor first applied the edit to a text it was not meant for, {place}; that was taken back."
+                    ));
+                    None
+                }
+                failed => {
+                    return Err(refuse(desk, turn, change, &before, failed, watch, delivery));
+                }
+            };
+            if let Some((after, version)) = landed {
+                return Ok(done(desk, change, &before, &delivery, shaped, (after, version), rebases, notes));
+            }
+        }
+        rebases += 1;
+        if rebases > desk.settings.commit.rebases {
+            let words = format!(
+                "{shown} kept changing while the edit was under way; it was computed {rebases} times and never applied. \
+                 Nothing of it is in the text. Try again when the text is at rest."
+            );
+            return Err(words::moved_on(RefusalKind::Conflict, shown, &words, &origin, &watch.now.text));
+        }
+    }
+}
+
+/// Takes in what has happened so far; `false` when the document is closed.
+fn catch_up(watch: &mut Watch) -> bool {
+    let mut open = true;
+    while let Ok(event) = watch.events.try_recv() {
+        open = !matches!(event, crate::workspace::documents::DocEvent::Closed(_));
+        watch.now = event.snapshot().clone();
+    }
+    open
+}
+
+/// Makes sure that the mirror is the editor's text, by asking where the editor can tell.
+async fn trusted(desk: &Desk, watch: &mut Watch, shown: &str) -> Result<(), Refusal> {
+    if matches!(watch.now.trust, Sync::Suspect(_)) {
+        desk.resync(&watch.now).await;
+        if !catch_up(watch) {
+            return Err(closed(shown));
+        }
+    }
+    match &watch.now.trust {
+        Sync::Good => Ok(()),
+        Sync::Suspect(why) => Err(Refusal::new(
+            RefusalKind::Conflict,
+            format!(
+                "The text of {shown} as known here may differ from the editor's ({why}), so nothing was changed. Ask the \
+                 user to close the document and open it again, then read it again."
+            ),
+        )),
+    }
+}
+
+fn sent(desk: &Desk, text: &Text, splices: Vec<Splice>) -> Result<Sent, Refusal> {
+    Sent::new(text, splices, desk.documents.counting().encoding).ok_or_else(|| {
+        Refusal::new(
+            RefusalKind::Failed,
+            "The edit cannot be told to the editor exactly, so nothing was changed. Try an edit of whole lines.",
+        )
+    })
+}
+
+fn closed(shown: &str) -> Refusal {
+    Refusal::new(
+        RefusalKind::Conflict,
+        format!(
+            "{shown} was closed in the editor before the edit was seen in it, and the file on the disk does not have the \
+             change. Read the file again before you edit it."
+        ),
+    )
+}
+
+fn misfit(shown: &str, refusal: &Refusal, origin: &Text, now: &Text) -> Refusal {
+    let words = format!(
+        "{shown} changed while the edit was under way, and the edit does not fit its new text: {} Nothing was changed. \
+         Read the file again.",
+        refusal.message
+    );
+    words::moved_on(RefusalKind::Conflict, shown, &words, origin, now)
+}
+
+/// Where, in words, an edit landed: the lines of the text after `step` changes.
+fn lines_of(delivery: &Delivery, step: usize) -> String {
+    let place = delivery.echo.text(step).zip(delivery.echo.text(step.saturating_sub(1))).and_then(|(after, before)| {
+        let changes = diff::splices(&before.to_string(), &after.to_string());
+        let first = changes.first()?.range.start;
+        Some(after.line_of(first) + 1)
+    });
+    place.map_or_else(|| "at the wrong place".to_owned(), |line| format!("near line {line}"))
+}
+
+/// Undoes an edit that landed at the wrong place, `(on, step)` as in [`Fate::Elsewhere`]; on success the watch is at a
+/// text without it.
+pub(super) async fn take_back(
+    desk: &Desk,
+    watch: &mut Watch,
+    delivery: &Delivery,
+    (on, step): (usize, usize),
+    label: &str,
+) -> Result<(), String> {
+    let touched = || "the text there was changed since".to_owned();
+    let mut splices = delivery.echo.take_back(on, step).ok_or_else(touched)?;
+    for _ in 0..=desk.settings.commit.rebases {
+        let text = watch.now.text.clone();
+        let undo = sent(desk, &text, shape::sendable(&text, splices)).map_err(|refusal| refusal.message)?;
+        let (fate, undoing) = deliver(desk, watch, undo, &format!("Undo: {label}")).await;
+        match fate {
+            Fate::Landed { .. } | Fate::Merged => return Ok(()),
+            Fate::NotThere => splices = undoing.echo.moved().ok_or_else(touched)?.to_vec(),
+            Fate::Refused(why) => return Err(format!("the editor refused that ({why})")),
+            Fate::Closed | Fate::Saved(_) => return Err("the document was closed".to_owned()),
+            _ => return Err("the editor did not show that it did so".to_owned()),
+        }
+    }
+    Err("the text kept changing".to_owned())
+}
+
+/// A change that the text already has.
+fn nothing(desk: &Desk, change: &FileChange, now: &Snapshot, shaped: Shaped, mut notes: Vec<String>) -> Committed {
+    notes.extend(shaped.rewritten.notes);
+    notes.push("The text was already so; nothing was changed.".to_owned());
+    Committed {
+        target: change.target.clone(),
+        before: Some(now.text.clone()),
+        after: now.text.clone(),
+        splices: Vec::new(),
+        version_before: Some(now.version),
+        version_after: Some(now.version),
+        unsaved: unsaved(desk, now),
+        hunks: shaped.rewritten.hunks,
+        notes,
+        unified_diff: String::new(),
+    }
+}
+
+/// Whether the buffer holds what the file does not, as far as the editor has told.
+fn unsaved(desk: &Desk, document: &Snapshot) -> bool {
+    match desk.documents.get(&document.key) {
+        Some(now) => now.saved.as_ref() != Some(&now.text),
+        None => false,
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "the parts of one result, each of another origin")]
+fn done(
+    desk: &Desk,
+    change: &FileChange,
+    before: &Snapshot,
+    delivery: &Delivery,
+    shaped: Shaped,
+    (after, version_after): (Text, Option<i32>),
+    rebases: u32,
+    mut notes: Vec<String>,
+) -> Committed {
+    let sent = delivery.echo.sent();
+    let pure = after.same_lines(&sent.expected);
+    notes.extend(shaped.rewritten.notes);
+    if rebases > 0 {
+        let times = if rebases == 1 { "once".to_owned() } else { format!("{rebases} times") };
+        notes.push(format!("The text changed while the edit was under way; it was computed anew {times}."));
+    }
+    notes.extend(words::altered(&sent.expected, &after));
+    if !pure {
+        notes.push("The user changed the text at the same time; both changes are in it.".to_owned());
+    }
+    if delivery.echo.followed() {
+        notes.push("The user typed on after the edit.".to_owned());
+    }
+    let splices =
+        if after == sent.expected { sent.splices.clone() } else { diff::splices(&sent.before.to_string(), &after.to_string()) };
+    let own = if pure { &after } else { &sent.expected };
+    Committed {
+        target: change.target.clone(),
+        unified_diff: shape::unified(&change.target.shown, &sent.before, own),
+        before: Some(sent.before.clone()),
+        after,
+        splices,
+        version_before: Some(before.version),
+        version_after,
+        unsaved: version_after.is_some() && unsaved(desk, before),
+        hunks: shaped.rewritten.hunks,
+        notes,
+    }
+}
+
+/// Why a change was not made, or may have been.
+fn refuse(
+    desk: &Desk,
+    turn: &Turn,
+    change: &FileChange,
+    before: &Snapshot,
+    fate: Fate,
+    watch: Watch,
+    delivery: Delivery,
+) -> Refusal {
+    let shown = &change.target.shown;
+    let now = watch.now.text.clone();
+    let told = |kind, words: &str| words::moved_on(kind, shown, words, &before.text, &now);
+    match fate {
+        Fate::Refused(why) => Refusal::new(
+            RefusalKind::Conflict,
+            format!(
+                "The editor refused the edit of {shown} ({why}); nothing was changed. The document may be read-only; ask \
+                 the user."
+            ),
+        ),
+        Fate::Ignored => Refusal::new(
+            RefusalKind::Conflict,
+            format!(
+                "The editor says that it applied the edit of {shown}, but its text, asked for, has not changed. Nothing was \
+                 changed. The document may be read-only; ask the user."
+            ),
+        ),
+        Fate::Unclear if matches!(delivery.reply, Reply::Refused(_)) => told(
+            RefusalKind::Conflict,
+            &format!(
+                "{shown} was changed at the same place while the edit was under way, and the editor refused the edit. Read \
+                 the file again before you edit it."
+            ),
+        ),
+        Fate::Unclear if delivery.reply == Reply::Applied => told(
+            RefusalKind::Unknown,
+            &format!(
+                "{shown} was changed at the same place while the edit was under way; whether the edit is in the text cannot \
+                 be told, and it is not sent again. Read the file again before you edit it."
+            ),
+        ),
+        Fate::Suspect(why) => Refusal::new(
+            RefusalKind::Unknown,
+            format!(
+                "The edit of {shown} was sent, and then the editor's changes did not fit the text known here ({why}); whether \
+                 the edit was applied cannot be told. Ask the user to close the document and open it again, then read it."
+            ),
+        ),
+        Fate::Unsupported => Refusal::new(
+            RefusalKind::Unavailable,
+            format!("The editor takes no edits, so {shown}, which it has open, cannot be changed."),
+        ),
+        Fate::Silent | Fate::Unclear => {
+            let words = format!(
+                "An edit of {shown} was sent to the editor, and within {} ms nothing showed whether it was applied. It is \
+                 not sent again, and no other edit of this document is sent until the editor shows a change of it. Read \
+                 the file to see whether the edit is there.",
+                desk.settings.commit.echo_ms
+            );
+            let shut = turn.shut(&words);
+            late::follow(desk.clone(), change, watch, delivery, shut);
+            told(RefusalKind::Unknown, &words)
+        }
+        Fate::Closed
+        | Fate::Saved(_)
+        | Fate::Landed { .. }
+        | Fate::Merged
+        | Fate::NotThere
+        | Fate::Elsewhere { .. } => closed(shown),
+    }
+}

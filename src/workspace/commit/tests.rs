@@ -1,0 +1,6 @@
+//! Commits against an editor that can be told how to behave, and against disks.
+
+mod closed;
+mod fake;
+mod open;
+mod property;

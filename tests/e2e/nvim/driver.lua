@@ -1,0 +1,237 @@
+--- Drives a real Neovim: `nvim -l driver.lua FILE SCENARIO` runs one scenario of a file against a second Neovim that it
+--- starts and sends real keys to; `nvim -l driver.lua FILE` lists the scenarios. The last line of its output is the
+--- verdict as JSON.
+---
+--- Environment: ROPEWALK_BIN is the sidecar, ROPEWALK_TOOLS where the language servers are.
+
+local here = vim.fn.fnamemodify(arg[0], ':p:h')
+local plugin = vim.fs.normalize(here .. '/../../../editors/nvim')
+local tools = vim.env.ROPEWALK_TOOLS or ''
+
+--- How long anything may take before the scenario fails (ms).
+local DEADLINE = 20000
+
+---@class Child
+local Child = {}
+Child.__index = Child
+
+--- Runs a chunk of Lua in the child; its arguments arrive as `...`.
+function Child:lua(code, ...)
+  return vim.rpcrequest(self.channel, 'nvim_exec_lua', code, { ... })
+end
+
+--- Types keys, in the notation of mappings.
+function Child:type(keys)
+  local sent = 0
+  while sent < #keys do
+    sent = sent + vim.rpcrequest(self.channel, 'nvim_input', keys:sub(sent + 1))
+  end
+end
+
+--- Waits until a chunk of Lua in the child gives something true, and gives that.
+function Child:wait(what, code, ...)
+  local arguments = { ... }
+  local value
+  local ok = vim.wait(DEADLINE, function()
+    value = self:lua(code, unpack(arguments))
+    return value ~= nil and value ~= vim.NIL and value ~= false
+  end, 5)
+  if not ok then
+    error(('waited in vain for %s'):format(what), 2)
+  end
+  return value
+end
+
+--- Types keys and waits until Neovim has worked them off.
+function Child:press(keys)
+  self:lua('vim.g.pressed = false')
+  self:type(keys)
+  -- The event is handled between keys, so it is seen only when every key before it has been taken.
+  vim.wait(DEADLINE, function()
+    local mode = vim.rpcrequest(self.channel, 'nvim_get_mode')
+    return not mode.blocking and self:lua('return vim.fn.getchar(1) == 0')
+  end, 2)
+end
+
+function Child:lines(bufnr)
+  return self:lua('return vim.api.nvim_buf_get_lines(..., 0, -1, false)', bufnr or 0)
+end
+
+function Child:stop()
+  pcall(vim.rpcnotify, self.channel, 'nvim_command', 'qall!')
+  vim.fn.jobwait({ self.channel }, 5000)
+  vim.fn.jobstop(self.channel)
+end
+
+local T = { here = here, plugin = plugin, tools = tools, sidecar = vim.env.ROPEWALK_BIN }
+
+--- A folder that is gone after the scenario.
+function T.folder()
+  local folder = vim.fn.tempname()
+  vim.fn.mkdir(folder, 'p')
+  return assert(vim.uv.fs_realpath(folder))
+end
+
+function T.write(path, text)
+  vim.fn.mkdir(vim.fs.dirname(path), 'p')
+  local file = assert(io.open(path, 'wb'))
+  file:write(text)
+  file:close()
+end
+
+function T.read(path)
+  local file = assert(io.open(path, 'rb'))
+  local text = file:read('*a')
+  file:close()
+  return text
+end
+
+local children = {}
+
+--- Starts a Neovim with the plugin on its path.
+---@param cwd string
+function T.start(cwd)
+  local state = T.folder()
+  local servers = table.concat({ tools .. '/py/bin', tools .. '/npm/node_modules/.bin', vim.env.PATH }, ':')
+  local channel = vim.fn.jobstart({ vim.v.progpath, '--embed', '--headless', '-u', 'NONE', '-i', 'NONE', '-n' }, {
+    rpc = true,
+    cwd = cwd,
+    env = {
+      HOME = state,
+      XDG_CONFIG_HOME = state .. '/config',
+      XDG_DATA_HOME = state .. '/data',
+      XDG_STATE_HOME = state .. '/state',
+      XDG_CACHE_HOME = state .. '/cache',
+      NVIM_LOG_FILE = state .. '/nvim.log',
+      PATH = servers,
+    },
+  })
+  assert(channel > 0, 'nvim --embed does not start')
+  local child = setmetatable({ channel = channel, state = state }, Child)
+  children[#children + 1] = child
+  child:lua(
+    [[
+      local plugin, here = ...
+      vim.opt.runtimepath:prepend(plugin)
+      package.path = here .. '/?.lua;' .. package.path
+      vim.cmd('filetype on')
+      vim.cmd.runtime('plugin/ropewalk.lua')
+      vim.o.swapfile = false
+    ]],
+    plugin,
+    here
+  )
+  return child
+end
+
+--- Starts a Neovim whose sidecar is the stand-in.
+---@param cwd string
+---@param options? table
+function T.start_standin(cwd, options)
+  local child = T.start(cwd)
+  child:lua(
+    [[
+      Standin = require('standin')
+      local options = ...
+      options.cmd = Standin.cmd
+      require('ropewalk').setup(options)
+    ]],
+    options or vim.empty_dict()
+  )
+  return child
+end
+
+--- Starts a Neovim with the real sidecar.
+---@param cwd string
+---@param options? table
+function T.start_sidecar(cwd, options)
+  assert(T.sidecar and T.sidecar ~= '', 'ROPEWALK_BIN is not set')
+  local child = T.start(cwd)
+  child:lua(
+    [[
+      local options, sidecar = ...
+      options.cmd = { sidecar, '--ephemeral' }
+      options.log = vim.env.HOME .. '/ropewalk.log'
+      require('ropewalk').setup(options)
+      Results = {}
+      function Call(name, arguments, options)
+        local index = #Results + 1
+        Results[index] = false
+        require('ropewalk').call(name, arguments, function(err, result)
+          Results[index] = { err = err, result = result }
+        end, options)
+        return index
+      end
+    ]],
+    options or vim.empty_dict(),
+    T.sidecar
+  )
+  return child
+end
+
+--- Calls a tool through the sidecar and waits for its result.
+---@param child Child
+function T.call(child, name, arguments, options)
+  child:wait('the sidecar', "return #vim.lsp.get_clients({ name = 'ropewalk' }) > 0")
+  local index = child:lua('return Call(...)', name, arguments, options or vim.empty_dict())
+  local done = child:wait('the result of ' .. name, 'return Results[...]', index)
+  if done.err and done.err ~= vim.NIL then
+    error(('%s was not accepted: %s'):format(name, vim.inspect(done.err)), 2)
+  end
+  return done.result
+end
+
+--- The text of a result.
+function T.text(result)
+  local parts = {}
+  for _, piece in ipairs(result.content) do
+    parts[#parts + 1] = piece.text
+  end
+  return table.concat(parts, '\n')
+end
+
+function T.eq(expected, got, what)
+  if not vim.deep_equal(expected, got) then
+    error(('%s\nexpected: %s\n     got: %s'):format(what or 'not equal', vim.inspect(expected), vim.inspect(got)), 2)
+  end
+end
+
+function T.ok(value, what)
+  if not value or value == vim.NIL then
+    error(what or 'not true', 2)
+  end
+  return value
+end
+
+local scenarios = dofile(arg[1])
+if not arg[2] then
+  for name in vim.spairs(scenarios) do
+    io.stdout:write(name, '\n')
+  end
+  return
+end
+
+local scenario = assert(scenarios[arg[2]], 'no scenario ' .. arg[2])
+local ok, err = xpcall(scenario, function(message)
+  return debug.traceback(tostring(message), 2)
+end, T)
+if not ok then
+  for _, child in ipairs(children) do
+    local alive, messages = pcall(child.lua, child, "return vim.fn.execute('messages')")
+    if alive and messages ~= '' then
+      io.stdout:write('messages of the editor:', messages, '\n')
+    end
+    for _, name in ipairs({ '/ropewalk.log', '/state/nvim/lsp.log' }) do
+      local file = io.open(child.state .. name, 'rb')
+      if file then
+        io.stdout:write(name, ' ends with:\n', file:read('*a'):sub(-4000), '\n')
+        file:close()
+      end
+    end
+  end
+end
+for _, child in ipairs(children) do
+  child:stop()
+end
+io.stdout:write(vim.json.encode({ scenario = arg[2], ok = ok, detail = not ok and err or nil }), '\n')
+os.exit(ok and 0 or 1)

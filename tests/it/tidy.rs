@@ -1,0 +1,303 @@
+//! The repository's own rules: ranks, headers, lengths, the tool table, the protocol's hash, formatting.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The rooms and their ranks. A file uses only its own rank or lower.
+const RANKS: &[(&str, u8)] = &[
+    ("text", 0),
+    ("config", 0),
+    ("ports", 0),
+    ("editor", 1),
+    ("replace", 1),
+    ("patch", 1),
+    ("permissions", 1),
+    ("syntax", 1),
+    ("outputs", 1),
+    ("web", 1),
+    ("rpc", 1),
+    ("process", 1),
+    ("workspace", 2),
+    ("languages", 2),
+    ("sessions", 2),
+    ("tool", 3),
+    ("mcp", 4),
+    ("tools", 5),
+    ("dispatch", 6),
+    ("server", 7),
+    ("bridge", 7),
+    ("main", 8),
+    ("cli", 8),
+];
+
+/// Lines a source file may have.
+const LONGEST_FILE: usize = 600;
+/// Files that are one table, row after row.
+const TABLES: &[&str] = &["src/languages/known.rs"];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut todo = vec![root().join(folder)];
+    while let Some(folder) = todo.pop() {
+        let Ok(entries) = folder.read_dir() else { continue };
+        for entry in entries {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                if path.file_name().is_some_and(|name| name != "node_modules" && name != "target") {
+                    todo.push(path);
+                }
+            } else if path.extension().is_some_and(|found| found == extension) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn rust_files() -> Vec<(String, String)> {
+    ["src", "tests", "benches"].iter().flat_map(|folder| files(folder, "rs")).map(|path| read(&path)).collect()
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test of the repository reads the repository")]
+fn read(path: &Path) -> (String, String) {
+    let name = path.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
+    (name, std::fs::read_to_string(path).unwrap())
+}
+
+/// Panics with every fault, if there are any.
+fn none(faults: &[String]) {
+    assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
+}
+
+fn room_of(file: &str) -> &str {
+    let inside = file.strip_prefix("src/").unwrap();
+    inside.split('/').next().unwrap().trim_end_matches(".rs")
+}
+
+/// The rooms that a source text names as `crate::room` (or `ropewalk::room`), also in `use crate::{a, b::c}`.
+fn rooms_named(source: &str) -> BTreeSet<String> {
+    let code: String =
+        source.lines().filter(|line| !line.trim_start().starts_with("//")).fold(String::new(), |mut out, line| {
+            let _ = writeln!(out, "{line}");
+            out
+        });
+    let mut named = BTreeSet::new();
+    for prefix in ["crate::", "ropewalk::"] {
+        for (at, _) in code.match_indices(prefix) {
+            let rest = &code[at + prefix.len()..];
+            if let Some(group) = rest.strip_prefix('{') {
+                let mut depth = 0;
+                let mut word = String::new();
+                for c in group.chars() {
+                    match c {
+                        '{' => depth += 1,
+                        '}' if depth == 0 => break,
+                        '}' => depth -= 1,
+                        ',' if depth == 0 => word.clear(),
+                        c if depth == 0 && (c.is_alphanumeric() || c == '_') => word.push(c),
+                        ':' if depth == 0 => {
+                            named.insert(std::mem::take(&mut word));
+                        }
+                        _ => {}
+                    }
+                }
+            } else {
+                let word = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+                named.insert(word);
+            }
+        }
+    }
+    named
+}
+
+#[test]
+fn imports_point_one_way() {
+    let ranks: BTreeMap<&str, u8> = RANKS.iter().copied().collect();
+    let mut faults = Vec::new();
+    for (file, source) in rust_files() {
+        if !file.starts_with("src/") || file == "src/lib.rs" {
+            continue;
+        }
+        let room = room_of(&file);
+        let Some(own) = ranks.get(room) else {
+            faults.push(format!("{file}: the room `{room}` has no rank"));
+            continue;
+        };
+        for named in rooms_named(&source) {
+            if let Some(rank) = ranks.get(named.as_str())
+                && rank > own
+            {
+                faults.push(format!("{file} [{own}] uses `{named}` [{rank}]"));
+            }
+        }
+    }
+    none(&faults);
+}
+
+#[test]
+fn the_rank_check_can_fail() {
+    let named = rooms_named(
+        "use crate::{text, tools::edit, ports::{Disk, Clock}};\nfn f() { crate::server::serve() }\n// crate::mcp\n",
+    );
+    assert_eq!(named.into_iter().collect::<Vec<_>>(), ["ports", "server", "tools"]);
+}
+
+#[test]
+fn libraries_stay_in_their_rooms() {
+    let mut faults = Vec::new();
+    for (file, source) in rust_files() {
+        if !file.starts_with("src/") {
+            continue;
+        }
+        let code: Vec<&str> = source.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+        let names = |word: &str| code.iter().any(|line| line.contains(word));
+        if names("tower_lsp") && !file.starts_with("src/server/") {
+            faults.push(format!("{file}: only server/* knows tower-lsp"));
+        }
+        let may = ["src/server/protocol", "src/server/convert", "src/server/backend", "src/languages/"];
+        if names("lsp_types") && !may.iter().any(|prefix| file.starts_with(prefix)) {
+            faults.push(format!("{file}: only server/{{protocol,convert,backend}} and languages/* know lsp-types"));
+        }
+        let (process, ports) = (file.starts_with("src/process"), file.starts_with("src/ports"));
+        if names("Command::new") && !process && !code.iter().any(|line| line.contains("clap")) {
+            faults.push(format!("{file}: only `process` spawns"));
+        }
+        if names("std::fs::") && !ports && !process {
+            faults.push(format!("{file}: only the Disk port touches files"));
+        }
+    }
+    none(&faults);
+}
+
+#[test]
+fn files_have_a_header_and_a_bearable_length() {
+    let mut faults = Vec::new();
+    for (file, source) in rust_files() {
+        if !source.starts_with("//! ") {
+            faults.push(format!("{file}: does not open with //!"));
+        }
+        let lines = source.lines().count();
+        if lines > LONGEST_FILE && !TABLES.contains(&file.as_str()) {
+            faults.push(format!("{file}: {lines} lines, at most {LONGEST_FILE}"));
+        }
+        if file.ends_with("/mod.rs") {
+            faults.push(format!("{file}: write `foo.rs` beside `foo/`"));
+        }
+        for (number, line) in source.lines().enumerate() {
+            if line.ends_with([' ', '\t']) {
+                faults.push(format!("{file}:{}: trailing space", number + 1));
+            }
+        }
+    }
+    none(&faults);
+}
+
+#[test]
+fn nothing_is_left_half_done() {
+    // Written in two halves, so that this file does not find itself.
+    let banned = [
+        concat!("#[", "allow("),
+        concat!("#![", "allow("),
+        concat!("todo", "!("),
+        concat!("unimplemented", "!("),
+        concat!("FIX", "ME"),
+        concat!("XX", "X"),
+        concat!("dbg", "!("),
+        concat!("#[", "ignore"),
+        concat!("should", "_panic"),
+        concat!("thread::", "sleep("),
+    ];
+    let mut faults = Vec::new();
+    for (file, source) in rust_files() {
+        for word in banned {
+            for (number, line) in source.lines().enumerate() {
+                if line.contains(word) {
+                    faults.push(format!("{file}:{}: {word}", number + 1));
+                }
+            }
+        }
+    }
+    none(&faults);
+}
+
+#[test]
+fn every_tool_is_in_the_table_once() {
+    let table: Vec<&str> = ropewalk::tools::table().iter().map(|tool| tool.traits().name).collect();
+    let mut sorted = table.clone();
+    sorted.sort_unstable();
+    sorted.dedup();
+    assert_eq!(table, sorted, "sorted, each once");
+    let on_disk: Vec<String> = files("src/tools", "rs")
+        .iter()
+        .filter(|path| path.parent().is_some_and(|folder| folder.ends_with("tools")))
+        .map(|path| path.file_stem().unwrap().to_string_lossy().into_owned())
+        .collect();
+    assert_eq!(table, on_disk, "one file a tool, one tool a file");
+}
+
+#[test]
+fn every_tool_is_in_the_readme() {
+    let (_, readme) = read(&root().join("README.md"));
+    let missing: Vec<String> = ropewalk::tools::table()
+        .iter()
+        .map(|tool| format!("`{}`", tool.traits().name))
+        .filter(|name| !readme.contains(name.as_str()))
+        .collect();
+    none(&missing);
+}
+
+#[test]
+fn the_protocol_does_not_change_undocumented() {
+    let (_, page) = read(&root().join("docs/PROTOCOL.md"));
+    let hash = ropewalk::server::protocol::schema_hash();
+    assert!(
+        page.contains(&hash),
+        "the schemas changed: bring docs/PROTOCOL.md up to date, then put their hash there:\nschema sha256: {hash}"
+    );
+}
+
+#[test]
+fn there_is_one_lsp_types() {
+    let (_, lock) = read(&root().join("Cargo.lock"));
+    let count = lock.matches("name = \"lsp-types\"").count();
+    assert_eq!(count, 1);
+    assert!(lock.contains("name = \"lsp-types\"\nversion = \"0.94.1\""));
+}
+
+#[test]
+fn links_in_the_documents_lead_somewhere() {
+    let mut faults = Vec::new();
+    for page in files("", "md") {
+        let (name, text) = read(&page);
+        for (at, _) in text.match_indices("](") {
+            let link: String = text[at + 2..].chars().take_while(|c| *c != ')').collect();
+            let file = link.split('#').next().unwrap();
+            if file.is_empty() || file.contains("://") {
+                continue;
+            }
+            if !page.parent().unwrap().join(file).exists() {
+                faults.push(format!("{name}: {link}"));
+            }
+        }
+    }
+    none(&faults);
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test of the repository runs the formatter")]
+fn the_code_is_formatted() {
+    let output = Command::new(env!("CARGO")).args(["fmt", "--check"]).current_dir(root()).output().unwrap();
+    assert!(
+        output.status.success(),
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}

@@ -1,5 +1,6 @@
 //! The faults of one text: where its tree has ERROR and MISSING nodes, and what stands there.
 
+use std::fmt::Write as _;
 use std::ops::Range;
 
 use tree_sitter::{Node, Tree, TreeCursor};
@@ -38,7 +39,7 @@ pub(super) fn collect(language: Language, tree: &Tree, text: &str) -> Collected 
         let node = cursor.node();
         let siblings = open.last_mut();
         if node.is_missing() {
-            let opener = siblings.and_then(|open| open.pop());
+            let opener = siblings.and_then(Vec::pop);
             faults.found.push(missing(language, node, opener, text));
         } else if node.is_error() {
             broken(language, node, text, &mut faults.found);
@@ -82,7 +83,7 @@ fn missing(language: Language, node: Node<'_>, opener: Option<Node<'_>>, text: &
     if let Some(opener) = opener.filter(|_| half(language, node, text).is_some()) {
         let line = opener.start_position().row + 1;
         if line != node.start_position().row + 1 {
-            message.push_str(&format!(" for the {} of line {line}", quoted(&text[opener.byte_range()])));
+            let _ = write!(message, " for the {} of line {line}", quoted(&text[opener.byte_range()]));
         }
     }
     let bytes = node.start_byte()..node.start_byte();
@@ -96,7 +97,8 @@ fn broken(language: Language, node: Node<'_>, text: &str, found: &mut Vec<Found>
         let fault = Fault { bytes, message, kind: FaultKind::Error };
         found.push(Found { fault, region: region.clone(), half });
     };
-    let (mut open, mut alone): (Vec<(Half, Range<usize>)>, Vec<(Half, Range<usize>)>) = (Vec::new(), Vec::new());
+    let mut open: Vec<(Half, Range<usize>)> = Vec::new();
+    let mut alone: Vec<(Half, Range<usize>)> = Vec::new();
     let (mut children, mut deeper) = (0, false);
     let mut cursor = node.walk();
     let mut more = cursor.goto_first_child();

@@ -3,7 +3,7 @@
 use super::*;
 use crate::rpc::code;
 
-fn full(items: Value) -> Value {
+fn full(items: impl serde::Serialize) -> Value {
     json!({ "kind": "full", "items": items })
 }
 

@@ -11,9 +11,6 @@ mod report;
 mod servers;
 mod wait;
 
-#[cfg(test)]
-mod tests;
-
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -251,7 +248,7 @@ impl Hub {
             Event::Forwarded(forwarded) => self.forwarded(forwarded, now),
             Event::EditorSources { uri, sources } => self.editor_sources(&uri, sources, now),
             Event::Progress { source, token, kind } => self.editor_progress(&source, token, kind, now),
-            Event::File(change) => self.file(&change),
+            Event::File(change) => self.file(&change, now),
             Event::Found { key, kind, finding } => self.found(&key, kind, finding, now),
             Event::Server { id, run, event } => self.server(id, run, event, now),
             Event::NotStarted { id, run, why } => {

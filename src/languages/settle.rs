@@ -109,6 +109,8 @@ pub struct Track {
     gap: Duration,
     /// The highest stamp so far.
     stamp: Option<i32>,
+    /// Whether it ever said anything, to the point or not.
+    spoke: bool,
 }
 
 impl Track {
@@ -139,6 +141,7 @@ impl Track {
         habits: &mut Habits,
     ) {
         let Some((newest, _)) = self.sent else { return };
+        self.spoke = true;
         if let Some(number) = number {
             let honest = matches!(stamp, Stamp::Text(_)) && self.stamp.is_none_or(|highest| number > highest);
             let opening = self.opened.is_some_and(|(rev, _)| rev == newest);
@@ -212,7 +215,7 @@ impl Track {
 
     /// Whether it ever said anything about this document.
     pub fn spoke(&self) -> bool {
-        !self.sets.is_empty()
+        self.spoke
     }
 
     /// When the source got this document.

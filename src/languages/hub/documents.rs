@@ -202,7 +202,7 @@ impl Hub {
                 }
                 self.saved(&after.key, now);
             }
-            DocEvent::Closed(before) => self.closed(&before.key),
+            DocEvent::Closed(before) => self.closed(&before.key, now),
         }
     }
 
@@ -272,14 +272,14 @@ impl Hub {
         }
     }
 
-    pub(super) fn closed(&mut self, key: &Key) {
+    pub(super) fn closed(&mut self, key: &Key, now: Instant) {
         let Some(doc) = self.docs.remove(key) else { return };
         for id in doc.servers() {
             self.tell(id, Command::Close(key.clone()));
             self.let_go(id, key);
         }
         self.late.retain(|late| late.key != *key);
-        self.gone(key);
+        self.gone(key, now);
     }
 
     /// A tool looks at a document or file.
@@ -302,7 +302,7 @@ impl Hub {
         }
         self.on_disk(&target.key, text, now);
         self.serve(&target.key, now);
-        self.forget_files(&target.key);
+        self.forget_files(&target.key, now);
     }
 
     /// A file that no editor has open holds this text.
@@ -320,14 +320,14 @@ impl Hub {
     }
 
     /// Closes the files that nobody looked at for longest.
-    fn forget_files(&mut self, keep: &Key) {
+    fn forget_files(&mut self, keep: &Key, now: Instant) {
         let idle = |(key, doc): &(&Key, &Doc)| doc.open.is_none() && *key != keep && !self.is_waited_for(key);
         let mut files: Vec<(u64, Key)> =
             self.docs.iter().filter(idle).map(|(key, doc)| (doc.used, key.clone())).collect();
         files.sort();
         let surplus = files.len().saturating_sub(FILES);
         for (_, key) in files.into_iter().take(surplus) {
-            self.closed(&key);
+            self.closed(&key, now);
         }
     }
 

@@ -385,7 +385,7 @@ impl Hub {
     }
 
     /// We changed a file on the disk: every server that wants to know hears of it.
-    pub(super) fn file(&mut self, change: &FileChanged) {
+    pub(super) fn file(&mut self, change: &FileChanged, now: Instant) {
         let kind = match change.kind {
             FileChangeKind::Created => 1,
             FileChangeKind::Changed => 2,
@@ -395,7 +395,7 @@ impl Hub {
         let uri = self.key_of(&change.uri).and_then(|key| server_uri(&key)).unwrap_or_else(|| change.uri.clone());
         if let Some(key) = self.key_of(&change.uri).filter(|_| change.kind == FileChangeKind::Deleted) {
             if self.docs.get(&key).is_some_and(|doc| doc.open.is_none()) {
-                self.closed(&key);
+                self.closed(&key, now);
             }
         }
         let ids: Vec<ServerId> = self.running.iter().filter(|running| running.up()).map(|running| running.id).collect();

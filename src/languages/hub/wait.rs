@@ -19,6 +19,9 @@ use crate::workspace::Key;
 /// So long after its wait an answer is still told.
 const LATE: Duration = Duration::from_secs(300);
 
+/// What is told of a document that was closed in the middle.
+pub(super) const CLOSED: &str = "the document was closed";
+
 /// A wait that is not over.
 pub(super) struct Waiting {
     pub(super) encoding: Encoding,
@@ -187,10 +190,15 @@ impl Hub {
         self.waits.values().any(|waiting| waiting.docs.iter().any(|doc| doc.key == *key))
     }
 
-    /// A document was closed.
-    pub(super) fn gone(&mut self, key: &Key) {
+    /// A document was closed: nobody will say anything of it any more.
+    pub(super) fn gone(&mut self, key: &Key, now: Instant) {
         for doc in self.waits.values_mut().flat_map(|waiting| &mut waiting.docs).filter(|doc| doc.key == *key) {
             doc.closed = true;
+            for source in doc.budgets.keys() {
+                let detail = Some(CLOSED.to_owned());
+                let settled = Settled { verdict: Verdict::Superseded, set: None, at: now, detail };
+                doc.settled.entry(source.clone()).or_insert(settled);
+            }
         }
     }
 
@@ -242,7 +250,7 @@ impl Hub {
         for id in ids {
             let Some(mut waiting) = self.waits.remove(&id) else { continue };
             if self.judge_wait(&mut waiting, now).is_none() {
-                let report = self.report(&waiting, now);
+                let report = self.report(&waiting);
                 self.remember_late(&waiting);
                 self.effects.push(Effect::Finish { id, report });
             } else {
@@ -371,7 +379,7 @@ impl Hub {
             return settled(Verdict::Fresh, Some(set), None);
         }
         if doc.closed {
-            return settled(Verdict::Superseded, None, Some("the document was closed".into()));
+            return settled(Verdict::Superseded, None, Some(CLOSED.into()));
         }
         if let Some(running) = self.own(source) {
             if let Phase::Down { why, stderr, .. } = &running.phase {
@@ -389,7 +397,7 @@ impl Hub {
         if !expired {
             return Judged::Open(if let State::At(at) = state { at.min(deadline) } else { deadline });
         }
-        if self.has_been_silent(track, now) {
+        if self.has_been_silent(track, waiting.started) {
             return settled(Verdict::NeverReported, None, None);
         }
         if waiting.mode == WaitMode::None && track.is_some_and(Track::spoke) {

@@ -78,6 +78,13 @@ pub struct Admitted {
     since: Instant,
 }
 
+impl Admitted {
+    /// Cancels the call, before or while it runs.
+    pub fn canceller(&self) -> CancellationToken {
+        self.cancel.clone()
+    }
+}
+
 /// A call whose tool and arguments are known.
 struct Call<'a> {
     params: &'a CallParams,

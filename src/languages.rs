@@ -294,6 +294,14 @@ impl Languages {
         self.put(Event::Progress { source: source_id.to_owned(), token: token.to_owned(), kind });
     }
 
+    /// The waits that have not ended, in words, sorted.
+    pub fn open_work(&self) -> Vec<String> {
+        let mut open: Vec<String> =
+            lock(&self.shared.waits).keys().map(|wait| format!("diagnostics {wait:?}")).collect();
+        open.sort();
+        open
+    }
+
     /// A file was made, changed or removed on the disk.
     pub fn file_changed(&self, change: &FileChanged) {
         self.put(Event::File(change.clone()));

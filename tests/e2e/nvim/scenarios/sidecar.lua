@@ -1,0 +1,278 @@
+--- The real sidecar in a real Neovim: its edits, what the user types meanwhile, and the diagnostics that come back.
+
+local S = {}
+
+--- Opens a file in a Neovim with the sidecar.
+local function open(T, name, text, options)
+  local folder = T.folder()
+  local path = folder .. '/' .. name
+  T.write(path, text)
+  local child = T.start_sidecar(folder, options)
+  child:lua('vim.cmd.edit(...)', path)
+  return child, path, folder
+end
+
+--- The text that the sidecar has of a document.
+local function held(child, uri)
+  child:lua(
+    [[
+      Held = nil
+      require('ropewalk').request('ropewalk/documentText', { uri = ... }, function(err, result)
+        Held = { err = err, result = result }
+      end)
+    ]],
+    uri
+  )
+  local answer = child:wait('the text of ' .. uri, 'return Held')
+  if not answer.result or answer.result == vim.NIL then
+    error(vim.inspect(answer.err), 2)
+  end
+  return answer.result
+end
+
+local function same_text(T, child, path)
+  local uri = path:match('^%a[%w+.-]*:') and path or vim.uri_from_fname(path)
+  local truth = child:lua("Standin = Standin or require('standin'); return Standin.truth(0)")
+  local document = held(child, uri)
+  T.eq(truth, document.text, 'the sidecar has the text of the buffer')
+  return document
+end
+
+local function done(T, result)
+  T.eq('ok', result.status, T.text(result))
+  T.eq('all', result.applied)
+end
+
+--- What a source says of the only document of a result.
+local function source(T, result, id)
+  local documents = T.ok(result.diagnostics, 'no diagnostics in ' .. vim.inspect(result)).documents
+  T.eq(1, #documents)
+  for _, entry in ipairs(documents[1].sources) do
+    if entry.id == id then
+      return entry, documents[1]
+    end
+  end
+  error(('no source %s in %s'):format(id, vim.inspect(documents[1].sources)), 2)
+end
+
+local function codes(entry)
+  return vim.tbl_map(function(problem)
+    return problem.code
+  end, entry.new)
+end
+
+local PYTHON = 'import os\n\n\ndef f(x):\n    return x + 1\n\n\nprint(os.name, f(1))\n'
+
+function S.an_unsaved_buffer_is_edited_while_the_user_types(T)
+  local child, path = open(T, 'main.py', PYTHON, { settings = { diagnostics = { ownServers = 'off' } } })
+  child:wait('the sidecar', "return #vim.lsp.get_clients({ name = 'ropewalk' }) > 0")
+  child:press('ggO# unsaved<Esc>')
+  child:press('Go# ty')
+  -- The keys and the call are under way together.
+  local index = child:lua("return Call('edit', ...)", {
+    file_path = path,
+    old_string = '    return x + 1',
+    new_string = '    return x + 2',
+  })
+  for key in ('ping on and on'):gmatch('.') do
+    child:type(key)
+  end
+  local result = child:wait('the result', 'return Results[...]', index).result
+  done(T, result)
+  child:wait('the typing', "return vim.api.nvim_buf_get_lines(0, -2, -1, false)[1] == '# typing on and on'")
+  T.eq('i', child:lua('return vim.fn.mode()'), 'still in Insert mode')
+  child:press('<Esc>')
+  local text = '# unsaved\n' .. PYTHON:gsub('x %+ 1', 'x + 2') .. '# typing on and on\n'
+  T.eq(text, same_text(T, child, path).text)
+  T.eq(PYTHON, T.read(path), 'the file on the disk')
+end
+
+function S.u_takes_back_exactly_the_edit_and_keeps_the_typing(T)
+  local child, path = open(T, 'main.py', PYTHON, { settings = { diagnostics = { ownServers = 'off' } } })
+  child:press('Go# typed')
+  done(T, T.call(child, 'edit', { file_path = path, old_string = 'x + 1', new_string = 'x + 2' }))
+  child:press('<Esc>')
+  T.eq('    return x + 2', child:lines()[5])
+  child:press('u')
+  T.eq('    return x + 1', child:lines()[5])
+  T.eq('# typed', child:lines()[9])
+  local document = same_text(T, child, path)
+  T.eq(true, document.unsaved)
+  child:press('u')
+  T.eq(vim.split(PYTHON:gsub('\n$', ''), '\n'), child:lines())
+  T.eq(PYTHON, T.read(path))
+end
+
+function S.ruff_as_a_server_of_the_sidecar(T)
+  local child, path = open(T, 'main.py', PYTHON, { trusted = true })
+  child:press('ggO# unsaved<Esc>')
+  done(T, T.call(child, 'edit', { file_path = path, old_string = '# unsaved', new_string = '# still unsaved' }, { diagnostics = { wait = 'fresh', deadlineMs = 20000 } }))
+  local result = T.call(child, 'edit', {
+    file_path = path,
+    old_string = 'return x + 1',
+    new_string = 'return x + undefined_name',
+  }, { diagnostics = { wait = 'fresh', deadlineMs = 20000 } })
+  done(T, result)
+  local ruff, document = source(T, result, 'ruff')
+  T.eq({ 'fresh', 'known', { 'F821' } }, { ruff.verdict, ruff.baseline, codes(ruff) })
+  T.eq(5, ruff.new[1].range.start.line, 'the line in the unsaved text')
+  T.eq(result.edits[1].versionAfter, document.version)
+  T.ok(T.text(result):find('undefined_name', 1, true), T.text(result))
+  T.eq(PYTHON, T.read(path))
+  result = T.call(child, 'edit', { file_path = path, old_string = 'undefined_name', new_string = '1' }, { diagnostics = { wait = 'fresh', deadlineMs = 20000 } })
+  ruff = source(T, result, 'ruff')
+  T.eq({ 'fresh', {}, 1 }, { ruff.verdict, codes(ruff), ruff.resolved })
+  same_text(T, child, path)
+end
+
+function S.clangd_as_a_server_of_the_sidecar(T)
+  local text = 'int twice(int n) {\n    return n + n;\n}\n'
+  local child, path = open(T, 'main.c', text, { trusted = true })
+  done(T, T.call(child, 'edit', { file_path = path, old_string = 'n + n', new_string = '2 * n' }, { diagnostics = { wait = 'fresh', deadlineMs = 30000 } }))
+  local result = T.call(child, 'edit', {
+    file_path = path,
+    old_string = '    return 2 * n;',
+    new_string = '    int m = 2;\n    return mm * n;',
+  }, { diagnostics = { wait = 'fresh', deadlineMs = 30000 } })
+  done(T, result)
+  local clangd = source(T, result, 'clangd')
+  T.eq('fresh', clangd.verdict)
+  T.ok(#clangd.new > 0 and clangd.new[1].severity == 'error', vim.inspect(clangd))
+  T.eq(2, clangd.new[1].range.start.line)
+  T.eq(text, T.read(path))
+end
+
+function S.ruff_in_neovim_is_forwarded(T)
+  local child, path = open(T, 'main.py', PYTHON, { trusted = true })
+  child:lua([[vim.lsp.start({ name = 'ruff', cmd = { 'ruff', 'server' }, root_dir = vim.fn.getcwd() })]])
+  child:wait('ruff', "return #vim.lsp.get_clients({ name = 'ruff' }) > 0")
+  child:press('ggO# unsaved<Esc>')
+  done(T, T.call(child, 'edit', { file_path = path, old_string = '# unsaved', new_string = '# 😀 unsaved' }, { diagnostics = { wait = 'fresh', deadlineMs = 20000 } }))
+  local result = T.call(child, 'edit', {
+    file_path = path,
+    old_string = 'print(os.name, f(1))',
+    new_string = 'print("😀", os.name, f(missing))',
+  }, { diagnostics = { wait = 'fresh', deadlineMs = 20000 } })
+  done(T, result)
+  local ruff = source(T, result, 'ruff')
+  T.eq({ 'fresh', { 'F821' } }, { ruff.verdict, codes(ruff) })
+  T.eq({ line = 8, character = 23 }, ruff.new[1].range.start, 'in UTF-16 units of the unsaved text')
+  T.eq(PYTHON, T.read(path))
+  same_text(T, child, path)
+end
+
+function S.a_freshly_opened_buffer_at_version_0(T)
+  local child, path = open(T, 'main.py', PYTHON, { trusted = true })
+  T.eq(0, child:lua('return vim.lsp.util.buf_versions[0 + vim.api.nvim_get_current_buf()]'))
+  local result = T.call(child, 'edit', { file_path = path, old_string = 'x + 1', new_string = 'x + y' }, { diagnostics = { wait = 'fresh', deadlineMs = 20000 } })
+  done(T, result)
+  T.eq('fresh', source(T, result, 'ruff').verdict)
+  T.eq('    return x + y', child:lines()[5])
+  T.eq(PYTHON, T.read(path))
+  same_text(T, child, path)
+end
+
+function S.a_line_typed_above_while_the_edit_is_under_way_moves_it(T)
+  local child, path = open(T, 'main.py', PYTHON, { settings = { diagnostics = { ownServers = 'off' } } })
+  child:wait('the sidecar', "return #vim.lsp.get_clients({ name = 'ropewalk' }) > 0")
+  for round = 1, 10 do
+    local old, new = ('x + %d'):format(round), ('x + %d'):format(round + 1)
+    local lines = child:lines()
+    -- The line comes after the request has left and before its answer can be handled.
+    local index = child:lua(
+      [[
+        local path, old, new, round = ...
+        local index = Call('edit', { file_path = path, old_string = old, new_string = new })
+        vim.api.nvim_buf_set_lines(0, 0, 0, true, { '# above ' .. round })
+        return index
+      ]],
+      path,
+      old,
+      new,
+      round
+    )
+    local result = child:wait('the result', 'return Results[...]', index).result
+    done(T, result)
+    table.insert(lines, 1, '# above ' .. round)
+    local expected = vim.tbl_map(function(line)
+      return (line:gsub(vim.pesc(old) .. '$', new))
+    end, lines)
+    T.eq(expected, child:lines())
+  end
+  same_text(T, child, path)
+end
+
+function S.two_unnamed_buffers_are_edited_independently(T)
+  local child = T.start_sidecar(T.folder(), { settings = { diagnostics = { ownServers = 'off' } } })
+  child:wait('the sidecar', "return #vim.lsp.get_clients({ name = 'ropewalk' }) > 0")
+  child:lua('vim.o.hidden = true')
+  local first = child:lua('return vim.api.nvim_get_current_buf()')
+  child:press('ivalue = 1<Esc>')
+  child:lua('vim.cmd.enew()')
+  local second = child:lua('return vim.api.nvim_get_current_buf()')
+  child:press('ivalue = 1<Esc>')
+  done(T, T.call(child, 'edit', { file_path = 'untitled:nvim-' .. first, old_string = '1', new_string = 'one' }))
+  T.eq({ { 'value = one' }, { 'value = 1' } }, { child:lines(first), child:lines(second) })
+  done(T, T.call(child, 'edit', { file_path = 'untitled:nvim-' .. second, old_string = '1', new_string = 'two' }))
+  T.eq({ { 'value = one' }, { 'value = two' } }, { child:lines(first), child:lines(second) })
+  same_text(T, child, 'untitled:nvim-' .. second)
+end
+
+function S.a_reloaded_buffer(T)
+  local child, path = open(T, 'main.py', PYTHON, { settings = { diagnostics = { ownServers = 'off' } } })
+  child:press('ggO# gone<Esc>')
+  same_text(T, child, path)
+  child:lua('vim.cmd("edit!")')
+  child:wait('the document', "return #require('ropewalk.sync').of_buffer(vim.api.nvim_get_current_buf()) > 0")
+  T.eq(PYTHON, same_text(T, child, path).text)
+  done(T, T.call(child, 'edit', { file_path = path, old_string = 'x + 1', new_string = 'x + 2' }))
+  T.eq('    return x + 2', child:lines()[5])
+  same_text(T, child, path)
+end
+
+function S.without_a_final_newline(T)
+  local child, path = open(T, 'main.py', 'a = 1\nb = 2', { settings = { diagnostics = { ownServers = 'off' } } })
+  done(T, T.call(child, 'edit', { file_path = path, old_string = 'b = 2', new_string = 'b = 2\nc = 3' }))
+  T.eq('a = 1\nb = 2\nc = 3', same_text(T, child, path).text)
+  child:lua('vim.bo.fixendofline = false; vim.cmd.write()')
+  T.eq('a = 1\nb = 2\nc = 3', T.read(path))
+end
+
+function S.crlf(T)
+  local child, path = open(T, 'main.py', 'a = 1\r\nb = 2\r\n', { settings = { diagnostics = { ownServers = 'off' } } })
+  T.eq('dos', child:lua('return vim.bo.fileformat'))
+  done(T, T.call(child, 'edit', { file_path = path, old_string = 'a = 1\nb = 2', new_string = 'a = 1\nnew = 3\nb = 2' }))
+  T.eq({ 'a = 1', 'new = 3', 'b = 2' }, child:lines())
+  T.eq('a = 1\r\nnew = 3\r\nb = 2\r\n', same_text(T, child, path).text)
+  T.eq('a = 1\r\nb = 2\r\n', T.read(path))
+end
+
+function S.a_lone_cr(T)
+  local child, path = open(T, 'main.txt', 'one\rtwo\nthree\nfour\n', { settings = { diagnostics = { ownServers = 'off' } } })
+  done(T, T.call(child, 'edit', { file_path = path, old_string = 'four', new_string = '4' }))
+  T.eq({ 'one\rtwo', 'three', '4' }, child:lines())
+  T.eq('one\rtwo\nthree\n4\n', same_text(T, child, path).text)
+end
+
+function S.emoji_columns(T)
+  local text = 's = "😀👨‍👩‍👧"; x = 1; t = "🇩🇪"; y = 2\n'
+  local child, path = open(T, 'main.py', text, { settings = { diagnostics = { ownServers = 'off' } } })
+  done(T, T.call(child, 'edit', { file_path = path, old_string = 'y = 2', new_string = 'y = "🎉"' }))
+  child:press('0i# 👍 <Esc>')
+  done(T, T.call(child, 'edit', { file_path = path, old_string = 'x = 1', new_string = 'x = 3' }))
+  T.eq('# 👍 s = "😀👨‍👩‍👧"; x = 3; t = "🇩🇪"; y = "🎉"\n', same_text(T, child, path).text)
+end
+
+function S.the_sidecar_follows_whatever_is_typed(T)
+  local child, path = open(T, 'main.txt', 'one\ntwo\nthree\n', { settings = { diagnostics = { ownServers = 'off' } } })
+  child:wait('the sidecar', "return #vim.lsp.get_clients({ name = 'ropewalk' }) > 0")
+  for _, keys in ipairs({
+    'ggO😀 é<Esc>', 'Gofour<CR>five<Esc>', 'ggdG', 'ifresh<Esc>', 'yy3p', ':%s/s/ß/g<CR>', 'ggJJ', 'u', 'Vjd', 'p', ':g/f/m0<CR>',
+    'ggvG$y', 'P', ':set noeol<CR>', 'Goend<Esc>', 'dd', ':set ff=dos<CR>', 'ggI# <Esc>', '.', 'uuu', '<C-r>', 'i<C-v>000<Esc>',
+  }) do
+    child:press(keys)
+    same_text(T, child, path)
+  end
+end
+
+return S

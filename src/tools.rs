@@ -1,5 +1,7 @@
 //! The table of tools: one line a tool, sorted by name.
 
+pub mod edit;
+
 use std::sync::Arc;
 
 use crate::tool::AnyTool;

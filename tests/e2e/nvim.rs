@@ -1,7 +1,7 @@
 //! Neovim: each scenario of `nvim/scenarios/*.lua`, played in a real Neovim with real keys.
 //!
-//! The driver is a Neovim too: it starts a second one, speaks to it by RPC, and prints a verdict as JSON in its last line.
-//! `documents`, `edits` and `adapter` play against a stand-in inside the editor; `sidecar` against the real one.
+//! The driver is a Neovim too: it starts a second one, speaks to it by RPC, and prints a verdict as JSON in its last
+//! line. `documents`, `edits` and `adapter` play against a stand-in inside the editor; `sidecar` against the real one.
 
 use std::path::Path;
 use std::time::Duration;

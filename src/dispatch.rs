@@ -75,10 +75,17 @@ pub struct Admitted {
     since: Instant,
 }
 
+impl Admitted {
+    /// Cancels the call, before or while it runs.
+    pub fn canceller(&self) -> CancellationToken {
+        self.cancel.clone()
+    }
+}
+
 /// A call whose tool and arguments are known.
 struct Call<'a> {
     params: &'a CallParams,
-    call_id: &'a String,
+    id: &'a str,
     entry: &'a Entry,
     /// The canonical arguments.
     arguments: serde_json::Value,
@@ -152,8 +159,8 @@ impl Dispatch {
         let cancel = CancellationToken::new();
         let open = self.calls.open(calls::Call {
             session: session.id.clone(),
-            call_id: call_id.clone(),
-            turn_id: params.turn_id.clone(),
+            id: call_id.clone(),
+            turn: params.turn_id.clone(),
             tool,
             cancel: cancel.clone(),
         });
@@ -192,7 +199,7 @@ impl Dispatch {
     async fn live(
         &self,
         params: &CallParams,
-        call_id: &String,
+        call_id: &str,
         context: Context,
         budget: Budget,
         ticket: Ticket,
@@ -215,7 +222,7 @@ impl Dispatch {
         timing.queued_ms = millis(clock.now() - since);
         self.tell(&context.session, call_id, ToolEventKind::Start, Some(entry.traits().name), || None);
 
-        let mut call = Call { params, call_id, entry, arguments, context, budget, timing };
+        let mut call = Call { params, id: call_id, entry, arguments, context, budget, timing };
         let mut asking = Asking::default();
         loop {
             let proposal = self.cleared(&mut call, &mut asking).await?;
@@ -252,8 +259,8 @@ impl Dispatch {
         let session = session_id.unwrap_or(DEFAULT_SESSION);
         self.calls.cancel(|call| {
             call.session == session
-                && call_id.is_none_or(|id| call.call_id == id)
-                && turn_id.is_none_or(|id| call.turn_id.as_deref() == Some(id))
+                && call_id.is_none_or(|id| call.id == id)
+                && turn_id.is_none_or(|id| call.turn.as_deref() == Some(id))
         })
     }
 

@@ -4,6 +4,8 @@ mod store;
 
 pub use store::Store;
 
+use std::fmt::Write as _;
+
 /// How much of one output is shown. Bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
@@ -36,8 +38,7 @@ impl Budget {
     pub fn new(settings: &crate::config::OutputSettings, wanted: Option<usize>) -> Budget {
         let max = wanted.map_or(settings.max_bytes, |wanted| wanted.min(settings.max_bytes));
         let parts = settings.head_bytes.saturating_add(settings.tail_bytes).max(1);
-        #[expect(clippy::cast_possible_truncation, reason = "the quotient is at most `max`")]
-        let tail = (max as u128 * settings.tail_bytes as u128 / parts as u128) as usize;
+        let tail = usize::try_from(max as u128 * settings.tail_bytes as u128 / parts as u128).unwrap_or(max);
         Budget { max, tail }
     }
 
@@ -61,12 +62,12 @@ impl Budget {
         if !out.is_empty() && !out.ends_with('\n') {
             out.push('\n');
         }
-        out.push_str(&format!("[{gone} of {} bytes left out here; the whole is kept as output {id}]\n", text.len()));
+        let _ = writeln!(out, "[{gone} of {} bytes left out here; the whole is kept as output {id}]", text.len());
         if !failures.is_empty() {
             out.push_str("[lines of the part left out that look like failures]\n");
             out.push_str(&failures);
             if left_out > 0 {
-                out.push_str(&format!("[and {left_out} more such lines]\n"));
+                let _ = writeln!(out, "[and {left_out} more such lines]");
             }
             out.push_str("[the end]\n");
         }
@@ -135,8 +136,22 @@ fn failures(text: &str, max: usize) -> (String, usize) {
 
 /// Words that failures are told with, in lower case.
 const FAILURES: &[&str] = &[
-    "error", "fail", "fatal", "panic", "exception", "traceback", "abort", "segmentation fault", "core dumped", "killed",
-    "not ok", "assert", "undefined reference", "cannot find", "permission denied", "timed out",
+    "error",
+    "fail",
+    "fatal",
+    "panic",
+    "exception",
+    "traceback",
+    "abort",
+    "segmentation fault",
+    "core dumped",
+    "killed",
+    "not ok",
+    "assert",
+    "undefined reference",
+    "cannot find",
+    "permission denied",
+    "timed out",
 ];
 
 /// Ways to say that there was none.
@@ -177,10 +192,11 @@ mod tests {
 
     #[test]
     fn the_middle_goes() {
-        let mut text: String = (1..=60).map(|line| format!("line {line}\n")).collect();
+        let lines: Vec<String> = (1..=60).map(|line| format!("line {line}")).collect();
+        let mut text = lines.join("\n") + "\n";
         text.insert_str(250, "\nerror[E0308]: mismatched types\ntest result: 0 failed\n10 errors\n");
         let cut = Budget { max: 450, tail: 60 }.cut(&text, "o1");
-        expect![[r#"
+        expect![[r"
             line 1
             line 2
             line 3
@@ -207,7 +223,8 @@ mod tests {
             line 58
             line 59
             line 60
-        "#]].assert_eq(&cut.text);
+        "]]
+        .assert_eq(&cut.text);
         assert!(cut.truncated);
     }
 
@@ -220,7 +237,9 @@ mod tests {
 
     #[test]
     fn failures_are_told_apart() {
-        for line in ["error: x", "10 errors", "FAILED", "thread 'main' panicked at", "not ok 3", "✗ it works", "1.0 failed"] {
+        for line in
+            ["error: x", "10 errors", "FAILED", "thread 'main' panicked at", "not ok 3", "✗ it works", "1.0 failed"]
+        {
             assert!(looks_failed(line), "{line}");
         }
         for line in ["0 errors", "ok", "No failures", "test result: ok. 3 passed; 0 failed", "all good"] {

@@ -49,11 +49,13 @@ pub struct ServeOptions {
     pub command_prefix: String,
     /// Whether to end on SIGTERM, SIGINT and SIGHUP: these belong to the whole process.
     pub signals: bool,
+    /// Nothing is learned from this run, so that the same run gives the same results.
+    pub repeatable: bool,
 }
 
 impl Default for ServeOptions {
     fn default() -> ServeOptions {
-        ServeOptions { trusted: Vec::new(), command_prefix: "ropewalk".to_owned(), signals: false }
+        ServeOptions { trusted: Vec::new(), command_prefix: "ropewalk".to_owned(), signals: false, repeatable: false }
     }
 }
 
@@ -111,7 +113,8 @@ where
     let gone = Gone::new();
     let (outbox, socket) = outbox::outbox(Arc::clone(&ports.clock));
     let rooms = rooms(Arc::new(outbox.clone()));
-    let front = Arc::new(Front::new(rooms, outbox, gone.clone(), options.command_prefix, options.trusted));
+    let signals = options.signals;
+    let front = Arc::new(Front::new(rooms, outbox, gone.clone(), options));
 
     let (service, unused) = LspService::new(|_| Backend::new(Arc::clone(&front)));
     drop(unused);
@@ -121,7 +124,7 @@ where
         .serve(Ordered::new(service, Arc::clone(&front)));
     // The pipes are driven by this task, not by the runtime's pool: a pool full of blocked handlers does not stop them.
     let mut draining = pin!(drain.run(output));
-    let ending = end_of(&front, &ports, options.signals);
+    let ending = end_of(&front, &ports, signals);
     let mut drained = false;
     let code = {
         let mut serving = pin!(serving);

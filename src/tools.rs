@@ -1,7 +1,7 @@
 //! The table of tools: one line a tool, sorted by name.
 
-mod read;
-mod write;
+pub mod read;
+pub mod write;
 
 use std::sync::Arc;
 

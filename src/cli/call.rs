@@ -71,17 +71,19 @@ pub(crate) async fn run(common: &Common, call: Call) -> u8 {
             None => std::future::pending().await,
         }
     };
-    let running = desk.call(&call.tool, arguments);
-    tokio::pin!(running);
-    let (result, cut) = tokio::select! {
-        result = &mut running => (result, None),
-        () = deadline => {
-            desk.cancel_all();
-            (running.await, Some(code::DEADLINE))
-        }
-        _ = tokio::signal::ctrl_c() => {
-            desk.cancel_all();
-            (running.await, Some(code::CANCELLED))
+    let (result, cut) = {
+        let running = desk.call(&call.tool, arguments);
+        tokio::pin!(running);
+        tokio::select! {
+            result = &mut running => (result, None),
+            () = deadline => {
+                desk.cancel_all();
+                (running.await, Some(code::DEADLINE))
+            }
+            _ = tokio::signal::ctrl_c() => {
+                desk.cancel_all();
+                (running.await, Some(code::CANCELLED))
+            }
         }
     };
     let exit = match result {

@@ -114,7 +114,7 @@ impl Desk {
     /// Opens a document, as an editor does; gives its URI.
     pub(crate) fn open(&self, path: &Path, text: &str) -> Result<String, DeskError> {
         let uri = uri_of(path)?;
-        let language = ropewalk::languages::language_of(path).unwrap_or("plaintext");
+        let language = ropewalk::languages::known::language_of(&path.to_string_lossy()).unwrap_or("plaintext");
         let mut buffers = self.buffers.lock();
         buffers.open.insert(uri.clone(), Buffer { version: 1, text: Text::new(text, LineBreaks::Lf) });
         self.peer.notify(

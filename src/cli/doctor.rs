@@ -9,10 +9,15 @@ use ropewalk::editor::{Abilities, ApplyEdit, ApproveParams, ApproveResult, AskEr
 use ropewalk::languages::{Languages, ServerStatus};
 use ropewalk::permissions::Trust;
 use ropewalk::ports::{self, Disk as _, Ports, SystemDisk};
-use ropewalk::syntax;
+use ropewalk::syntax::Language;
 use ropewalk::workspace::Documents;
 
 use super::{Common, say};
+
+/// The language ids of the embedded check, in the order in which they are told.
+const CHECKED: &[&str] = &[
+    "bash", "c", "cpp", "go", "javascript", "json", "python", "rust", "toml", "typescript", "typescriptreact",
+];
 
 /// Prints the report; exit code 0.
 pub(crate) async fn run(common: &Common) -> u8 {
@@ -35,7 +40,7 @@ pub(crate) async fn run(common: &Common) -> u8 {
         out,
         "\n  A server marked * runs the project's code (build scripts, plugins), so it starts in trusted folders only.\n\
          \nEmbedded syntax check (always there; it does not check types)\n  {}",
-        syntax::NAMES.join(", ")
+        CHECKED.iter().filter_map(|id| Language::of_id(id)).map(Language::name).collect::<Vec<_>>().join(", ")
     );
     let _ = writeln!(out, "\nTrust");
     if let Ok(folder) = ports::current_dir().and_then(|folder| SystemDisk.canonicalize(&folder)) {

@@ -160,7 +160,7 @@ fn opaque(path: &str) -> bool {
 }
 
 fn pointer(path: &str) -> String {
-    path.split('.').map(|key| format!("/{}", key.replace('~', "~0").replace('/', "~1"))).collect()
+    path.split('.').flat_map(|key| ["/".to_owned(), key.replace('~', "~0").replace('/', "~1")]).collect()
 }
 
 #[cfg(test)]

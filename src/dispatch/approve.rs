@@ -7,7 +7,6 @@ use tracing::debug;
 
 use crate::editor::{ApproveCall, ApproveParams, AskError, Consent};
 use crate::permissions::{DecisionKind, visible};
-use crate::sessions::Session;
 use crate::tool::{ErrorKind, ToolError};
 
 use super::execute::cancelled;
@@ -65,7 +64,7 @@ impl Dispatch {
             }
             asking.questions += 1;
             if asking.questions > 1 {
-                debug!(call = call.call_id, "the change is not the one consented to; asking again");
+                debug!(call = call.id, "the change is not the one consented to; asking again");
             }
             self.ask(call, asking, &proposal, now).await?;
         }
@@ -83,7 +82,7 @@ impl Dispatch {
         let question = ApproveParams {
             session_id: call.context.session.id.clone(),
             calls: vec![ApproveCall {
-                call_id: call.call_id.clone(),
+                call_id: call.id.to_owned(),
                 name: call.entry.traits().name.to_owned(),
                 arguments: call.arguments.clone(),
                 targets: proposal.targets(),
@@ -100,7 +99,7 @@ impl Dispatch {
             answer = self.workspace.editor.approve(question) => answer.map_err(|error| unasked(&judgement.reason, &error)),
         };
         call.timing.approval_ms += super::millis(clock.now() - asked);
-        let decision = answer?.decisions.into_iter().find(|decision| decision.call_id == *call.call_id);
+        let decision = answer?.decisions.into_iter().find(|decision| decision.call_id == call.id);
         let Some(decision) = decision else {
             return Err(denied(format!("It needs consent ({}), and no decision came.", judgement.reason)));
         };
@@ -112,7 +111,7 @@ impl Dispatch {
                 )));
             }
             Consent::Session | Consent::Always if !judgement.singly && decision.arguments.is_none() => {
-                grant(&call.context.session, likeness(call, proposal));
+                call.context.session.grant(likeness(call, proposal));
             }
             Consent::Once | Consent::Session | Consent::Always => {}
         }
@@ -125,10 +124,6 @@ impl Dispatch {
         }
         Ok(())
     }
-}
-
-fn grant(session: &Session, like: String) {
-    session.grant(like);
 }
 
 /// What calls have in common that one consent can cover: the tool, and exactly the targets.

@@ -41,6 +41,9 @@ pub(super) fn parse(tool: &str, arguments: Option<&Value>, truncated: bool) -> R
     }
 }
 
+/// One way to mend a text; `None` when it changes nothing.
+type Rung = fn(&str) -> Option<String>;
+
 fn parse_text(tool: &str, text: &str) -> Result<Parsed, ToolError> {
     if text.trim().is_empty() {
         return Ok(Parsed::default());
@@ -54,7 +57,7 @@ fn parse_text(tool: &str, text: &str) -> Result<Parsed, ToolError> {
     }
     let mut repairs = Vec::new();
     let mut mended = text.to_owned();
-    let rungs: [(&str, fn(&str) -> Option<String>); 3] = [
+    let rungs: [(&str, Rung); 3] = [
         ("took the arguments out of a code fence", unfence),
         ("escaped control characters inside strings", escape_controls),
         ("removed trailing commas", drop_trailing_commas),
@@ -96,7 +99,9 @@ fn no_object(tool: &str, value: &Value) -> ToolError {
     };
     ToolError::new(
         ErrorKind::InvalidArguments,
-        format!("The arguments of `{tool}` came as {kind}; expected one JSON object, for example {{\"name\": \"value\"}}."),
+        format!(
+            "The arguments of `{tool}` came as {kind}; expected one JSON object, for example {{\"name\": \"value\"}}."
+        ),
     )
 }
 
@@ -120,7 +125,7 @@ fn broken(tool: &str, text: &str, error: &serde_json::Error) -> ToolError {
     failed
 }
 
-/// The byte offset of serde_json's 1-based line and column (bytes), moved back to a character boundary.
+/// The byte offset of `serde_json`'s 1-based line and column (bytes), moved back to a character boundary.
 fn offset(text: &str, line: usize, column: usize) -> usize {
     let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
     let mut at = (start + column.saturating_sub(1)).min(text.len());
@@ -229,21 +234,21 @@ mod tests {
     #[test]
     fn what_is_taken() {
         #[track_caller]
-        fn check(arguments: Value, expected: Value, repairs: usize) {
-            let parsed = parse("read", Some(&arguments), false).unwrap();
+        fn check(arguments: &Value, expected: Value, repairs: usize) {
+            let parsed = parse("read", Some(arguments), false).unwrap();
             assert_eq!((Value::Object(parsed.value), parsed.repairs.len()), (expected, repairs), "{arguments}");
         }
-        check(json!({"a": 1}), json!({"a": 1}), 0);
-        check(Value::Null, json!({}), 0);
-        check(json!(""), json!({}), 0);
-        check(json!(r#"{"a": "x,}"}"#), json!({"a": "x,}"}), 0);
-        check(json!("```json\n{\"a\": 1}\n```"), json!({"a": 1}), 1);
-        check(json!("```\n{\"a\": \"```\"}\n```"), json!({"a": "```"}), 1);
-        check(json!("{\"a\": \"one\ntwo\t\u{b}\"}"), json!({"a": "one\ntwo\t\u{b}"}), 1);
-        check(json!(r#"{"a": [1, 2 , ], "b": {"c": ",]",} , }"#), json!({"a": [1, 2], "b": {"c": ",]"}}), 1);
-        check(json!(r#"{"a": "q\",}",}"#), json!({"a": "q\",}"}), 1);
-        check(json!("```json\n{\"a\": \"x\ny\",}\n```"), json!({"a": "x\ny"}), 3);
-        check(json!(r#""{\"a\": 1}""#), json!({"a": 1}), 1);
+        check(&json!({"a": 1}), json!({"a": 1}), 0);
+        check(&Value::Null, json!({}), 0);
+        check(&json!(""), json!({}), 0);
+        check(&json!(r#"{"a": "x,}"}"#), json!({"a": "x,}"}), 0);
+        check(&json!("```json\n{\"a\": 1}\n```"), json!({"a": 1}), 1);
+        check(&json!("```\n{\"a\": \"```\"}\n```"), json!({"a": "```"}), 1);
+        check(&json!("{\"a\": \"one\ntwo\t\u{b}\"}"), json!({"a": "one\ntwo\t\u{b}"}), 1);
+        check(&json!(r#"{"a": [1, 2 , ], "b": {"c": ",]",} , }"#), json!({"a": [1, 2], "b": {"c": ",]"}}), 1);
+        check(&json!(r#"{"a": "q\",}",}"#), json!({"a": "q\",}"}), 1);
+        check(&json!("```json\n{\"a\": \"x\ny\",}\n```"), json!({"a": "x\ny"}), 3);
+        check(&json!(r#""{\"a\": 1}""#), json!({"a": 1}), 1);
         assert_eq!(parse("read", None, false), Ok(Parsed::default()));
     }
 

@@ -21,8 +21,8 @@ struct Open {
 #[derive(Debug, Clone)]
 pub(super) struct Call {
     pub session: String,
-    pub call_id: String,
-    pub turn_id: Option<String>,
+    pub id: String,
+    pub turn: Option<String>,
     pub tool: String,
     pub cancel: CancellationToken,
 }
@@ -61,12 +61,8 @@ impl Calls {
 
     /// `session/call tool`, sorted.
     pub(super) fn told(&self) -> Vec<String> {
-        let mut told: Vec<String> = self
-            .lock()
-            .calls
-            .values()
-            .map(|call| format!("{}/{} {}", call.session, call.call_id, call.tool))
-            .collect();
+        let mut told: Vec<String> =
+            self.lock().calls.values().map(|call| format!("{}/{} {}", call.session, call.id, call.tool)).collect();
         told.sort_unstable();
         told
     }

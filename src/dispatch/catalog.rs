@@ -104,10 +104,8 @@ pub(super) fn sorted(tools: impl IntoIterator<Item = (Arc<dyn AnyTool>, Rule)>) 
 
 /// The tool a model means.
 pub(super) fn find<'a>(entries: &'a [Entry], asked: &str) -> Result<&'a Entry, ToolError> {
-    let declared: Vec<Declared<'_>> = entries
-        .iter()
-        .map(|entry| Declared { name: entry.traits().name, others: entry.traits().names })
-        .collect();
+    let declared: Vec<Declared<'_>> =
+        entries.iter().map(|entry| Declared { name: entry.traits().name, others: entry.traits().names }).collect();
     let index = names::find(asked, &declared).map_err(|message| ToolError::new(ErrorKind::UnknownTool, message))?;
     entries.get(index).ok_or_else(|| ToolError::new(ErrorKind::UnknownTool, format!("There is no tool `{asked}`.")))
 }

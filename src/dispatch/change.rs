@@ -200,8 +200,9 @@ fn told(committed: &Committed, notes: &[String], diff_budget: usize) -> String {
             out.push('.');
         }
     }
+    // Of a new file the diff is the content that the model sent.
     let diff = outputs::head(&committed.unified_diff, diff_budget, "diff");
-    if !diff.is_empty() {
+    if committed.before.is_some() && !diff.is_empty() {
         out.push('\n');
         out.push_str(diff.trim_end_matches('\n'));
     }

@@ -51,10 +51,7 @@ pub(super) fn cancelled(when: &str) -> ToolError {
 pub(super) fn late(tool: &str, deadline: Duration) -> ToolError {
     ToolError::new(
         ErrorKind::Timeout,
-        format!(
-            "`{tool}` took longer than {} s and was stopped. Try a narrower scope.",
-            deadline.as_secs()
-        ),
+        format!("`{tool}` took longer than {} s and was stopped. Try a narrower scope.", deadline.as_secs()),
     )
 }
 

@@ -196,12 +196,12 @@ mod tests {
             told += &find(asked, TOOLS).unwrap_err();
             told.push('\n');
         }
-        expect![[r#"
+        expect![[r"
             There is no tool `raed`. Did you mean `read`? The tools are: edit, fetch_url, multi_edit, read, todo_read, todo_write, write.
             There is no tool `todo`. Did you mean `todo_read` or `todo_write`? The tools are: edit, fetch_url, multi_edit, read, todo_read, todo_write, write.
             There is no tool `bash`. The tools are: edit, fetch_url, multi_edit, read, todo_read, todo_write, write.
             There is no tool `wriite_flie`. Did you mean `write`? The tools are: edit, fetch_url, multi_edit, read, todo_read, todo_write, write.
-        "#]].assert_eq(&told);
+        "]].assert_eq(&told);
     }
 
     #[test]

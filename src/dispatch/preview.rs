@@ -82,8 +82,7 @@ impl Dispatch {
         };
         let call_id = params.call_id.clone().unwrap_or_default();
         let mut timing = Timing::default();
-        let call =
-            Call { params: &params, call_id: &call_id, entry, arguments, context, budget, timing: &mut timing };
+        let call = Call { params: &params, id: &call_id, entry, arguments, context, budget, timing: &mut timing };
         let limits = call.limits();
         let proposing = propose(entry, &call.arguments, &call.context, &limits);
         let proposal = match contained(tool, proposing).await.unwrap_or_else(Err) {
@@ -107,13 +106,7 @@ impl Dispatch {
     }
 }
 
-fn shown(
-    preview_id: String,
-    tool: &str,
-    arguments: Value,
-    repairs: Vec<String>,
-    proposal: &Proposal,
-) -> PreviewResult {
+fn shown(preview_id: String, tool: &str, arguments: Value, repairs: Vec<String>, proposal: &Proposal) -> PreviewResult {
     let judgement = &proposal.judgement;
     PreviewResult {
         preview_id,

@@ -197,8 +197,10 @@ impl Rewrite for Bound {
         if changed_lines(before, &after) == self.lines {
             return Ok(rewritten);
         }
-        let mut refusal =
-            Refusal::new(RefusalKind::Conflict, "The text changed, so that other lines would change than those consented to.");
+        let mut refusal = Refusal::new(
+            RefusalKind::Conflict,
+            "The text changed, so that other lines would change than those consented to.",
+        );
         refusal.data = Some(serde_json::json!({ "reason": OTHER_LINES }));
         Err(refusal)
     }

@@ -28,7 +28,7 @@ struct Place {
 pub(super) struct Ticket {
     schedule: Arc<Schedule>,
     session: String,
-    ticket: u64,
+    number: u64,
     turn: Arc<Notify>,
 }
 
@@ -41,7 +41,7 @@ impl Schedule {
         let (ticket, turn) = (line.tickets, Arc::new(Notify::new()));
         line.waiting.push_back(Place { ticket, shared, turn: Arc::clone(&turn) });
         line.call();
-        Ticket { schedule: Arc::clone(self), session: session.to_owned(), ticket, turn }
+        Ticket { schedule: Arc::clone(self), session: session.to_owned(), number: ticket, turn }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Line>> {
@@ -75,7 +75,7 @@ impl Drop for Ticket {
     fn drop(&mut self) {
         let mut lines = self.schedule.lock();
         let Some(line) = lines.get_mut(&self.session) else { return };
-        line.waiting.retain(|place| place.ticket != self.ticket);
+        line.waiting.retain(|place| place.ticket != self.number);
         if line.waiting.is_empty() {
             lines.remove(&self.session);
         } else {

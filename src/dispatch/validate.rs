@@ -1,5 +1,6 @@
 //! Arguments against the schema, each fault told with its place, what came, what was expected and a right example. Pure.
 
+use std::fmt::Write as _;
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{ValidationError, Validator};
 use serde_json::{Map, Value, json};
@@ -43,9 +44,9 @@ pub(super) fn refusal(tool: &str, schema: &Value, faults: &[Fault]) -> ToolError
         }
     }
     if faults.len() > TOLD_FAULTS {
-        message.push_str(&format!("\n- and {} more", faults.len() - TOLD_FAULTS));
+        let _ = write!(message, "\n- and {} more", faults.len() - TOLD_FAULTS);
     }
-    message.push_str(&format!("\nA call that fits: {}", example(schema, schema, 0)));
+    let _ = write!(message, "\nA call that fits: {}", example(schema, schema, 0));
     let mut error = ToolError::new(ErrorKind::InvalidArguments, message);
     error.data = Some(json!({ "faults": faults }));
     error
@@ -121,7 +122,7 @@ fn expected(schema: &Value) -> String {
     let kinds: Vec<String> = kinds.iter().map(|kind| with_article(kind)).collect();
     let mut out = if kinds.is_empty() { "another value".to_owned() } else { kinds.join(" or ") };
     if schema["type"] == "array" && schema["items"].is_object() {
-        out.push_str(&format!(" of which each is {}", expected(&schema["items"])));
+        let _ = write!(out, " of which each is {}", expected(&schema["items"]));
     }
     for (key, words) in [
         ("minimum", "of at least"),
@@ -137,7 +138,7 @@ fn expected(schema: &Value) -> String {
         ("format", "in the format"),
     ] {
         if let Some(limit) = schema.get(key) {
-            out.push_str(&format!(" {words} {limit}"));
+            let _ = write!(out, " {words} {limit}");
         }
     }
     out
@@ -278,7 +279,8 @@ mod tests {
             - `colour` is not a parameter: expected one of `file_path`, `limit`, `how` or `edits`
             A call that fits: {"file_path":"src/main.rs"}
 
-        "#]].assert_eq(&told);
+        "#]]
+        .assert_eq(&told);
         assert_eq!(faults(&schema, &validator, &json!({"file_path": "a", "limit": 3})), []);
     }
 

@@ -112,8 +112,16 @@ const KNOWN: &[Known] = &[
         command: &["vscode-eslint-language-server", "--stdio"],
         languages: SCRIPT,
         markers: &[
-            "eslint.config.js", "eslint.config.mjs", "eslint.config.cjs", "eslint.config.ts", ".eslintrc", ".eslintrc.js",
-            ".eslintrc.cjs", ".eslintrc.json", ".eslintrc.yml", ".eslintrc.yaml",
+            "eslint.config.js",
+            "eslint.config.mjs",
+            "eslint.config.cjs",
+            "eslint.config.ts",
+            ".eslintrc",
+            ".eslintrc.js",
+            ".eslintrc.cjs",
+            ".eslintrc.json",
+            ".eslintrc.yml",
+            ".eslintrc.yaml",
         ],
         only_with_marker: true,
         runs_project_code: true,
@@ -389,7 +397,11 @@ mod tests {
             for text in [known.options, known.settings].into_iter().chain(known.answers.iter().map(|answer| answer.1)) {
                 serde_json::from_str::<Value>(text).unwrap_or_else(|error| panic!("{}: {error}", known.name));
             }
-            assert!(!known.command.is_empty() && !known.languages.is_empty() && !known.get.is_empty(), "{}", known.name);
+            assert!(
+                !known.command.is_empty() && !known.languages.is_empty() && !known.get.is_empty(),
+                "{}",
+                known.name
+            );
             assert!(known.languages.iter().all(|id| language(id) == *id), "{}", known.name);
         }
         let mut names: Vec<&str> = KNOWN.iter().map(|known| known.name).collect();

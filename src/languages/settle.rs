@@ -6,6 +6,7 @@
 //! is heard; [`Habits`] are what is learned of a source over all documents.
 
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -108,6 +109,8 @@ pub struct Track {
     gap: Duration,
     /// The highest stamp so far.
     stamp: Option<i32>,
+    /// Whether it ever said anything, to the point or not.
+    spoke: bool,
 }
 
 impl Track {
@@ -138,6 +141,7 @@ impl Track {
         habits: &mut Habits,
     ) {
         let Some((newest, _)) = self.sent else { return };
+        self.spoke = true;
         if let Some(number) = number {
             let honest = matches!(stamp, Stamp::Text(_)) && self.stamp.is_none_or(|highest| number > highest);
             let opening = self.opened.is_some_and(|(rev, _)| rev == newest);
@@ -153,7 +157,8 @@ impl Track {
             Stamp::Foreign if !habits.lies() => return,
             _ => (newest, How::Loose),
         };
-        let same = self.sets.iter_mut().rev().find(|set| set.rev == rev && (set.how == How::Loose) == (how == How::Loose));
+        let same =
+            self.sets.iter_mut().rev().find(|set| set.rev == rev && (set.how == How::Loose) == (how == How::Loose));
         match same {
             Some(set) => {
                 self.gap = self.gap.max(now - set.last);
@@ -172,10 +177,10 @@ impl Track {
         }
     }
 
-    /// Whether the text `want`, or a newer one, has been checked.
-    pub fn state(&self, want: Rev, habits: &Habits, noise: Noise, now: Instant) -> State {
+    /// Whether one of the texts `wanted` has been checked; the newest counts.
+    pub fn state(&self, wanted: RangeInclusive<Rev>, habits: &Habits, noise: Noise, now: Instant) -> State {
         let mut state = State::Silent;
-        for set in self.sets.iter().rev().take_while(|set| set.rev >= want) {
+        for set in self.sets.iter().rev().filter(|set| wanted.contains(&set.rev)) {
             let found = self.state_of(set, habits, noise, now);
             if matches!(found, State::Fresh(_)) {
                 return found;
@@ -210,7 +215,7 @@ impl Track {
 
     /// Whether it ever said anything about this document.
     pub fn spoke(&self) -> bool {
-        !self.sets.is_empty()
+        self.spoke
     }
 
     /// When the source got this document.
@@ -227,7 +232,9 @@ impl Track {
     pub fn look_back(&mut self, now: Instant, habits: &mut Habits, noise: Noise) {
         let Some((rev, sent)) = self.sent else { return };
         let quiet = self.sets.back().is_some_and(|set| {
-            set.rev == rev && set.how == How::Loose && !set.sure
+            set.rev == rev
+                && set.how == How::Loose
+                && !set.sure
                 && matches!(self.state_of(set, habits, noise, now), State::Fresh(_))
         });
         if let Some(set) = self.sets.back_mut().filter(|_| quiet) {

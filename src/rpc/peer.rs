@@ -154,6 +154,11 @@ impl Peer {
         self.shared.end();
     }
 
+    /// Waits until the connection is over.
+    pub async fn closed(&self) {
+        self.shared.over.cancelled().await;
+    }
+
     /// Whether the connection is over.
     pub fn is_closed(&self) -> bool {
         self.shared.over.is_cancelled()

@@ -1,7 +1,6 @@
 //! What the front knows, and everything that changes by a notification: at once, in order, without waiting.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::de::DeserializeOwned;
@@ -19,6 +18,7 @@ use super::convert::{self, Client, DidChange, DidOpen, DidSaveOrClose, TrustedFo
 use super::lifecycle::Gone;
 use super::outbox::Outbox;
 use super::protocol;
+use super::ServeOptions;
 use super::rooms::Rooms;
 /// How far the conversation with the editor has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -44,6 +44,7 @@ pub(super) struct Front {
     pub tasks: TaskTracker,
     /// Comes before the names of our commands.
     pub command_prefix: String,
+    repeatable: bool,
     state: Mutex<State>,
     introduced: watch::Sender<bool>,
 }
@@ -51,8 +52,6 @@ pub(super) struct Front {
 #[derive(Default)]
 struct State {
     phase: Phase,
-    /// The open documents, by the editor's spelling: so that a link that is moved meanwhile does not lose one.
-    keys: HashMap<String, Key>,
     /// The folders in the editor's order, by its spelling.
     folders: Vec<(String, PathBuf)>,
     /// Trusted folders that do not come from the editor's list of open ones.
@@ -62,21 +61,23 @@ struct State {
 }
 
 impl Front {
-    /// A connection that has not begun. `trusted` are the folders that the command line trusts (canonical paths).
-    pub(super) fn new(rooms: Rooms, outbox: Outbox, gone: Gone, command_prefix: String, trusted: Vec<PathBuf>) -> Front {
-        for folder in &trusted {
-            rooms.set_trust(folder, true);
-        }
-        let state = State { trusted, ..State::default() };
-        Front {
+    /// A connection that has not begun.
+    pub(super) fn new(rooms: Rooms, outbox: Outbox, gone: Gone, options: ServeOptions) -> Front {
+        let front = Front {
             rooms,
             outbox,
             gone,
             tasks: TaskTracker::new(),
-            command_prefix,
-            state: Mutex::new(state),
+            command_prefix: options.command_prefix,
+            repeatable: options.repeatable,
+            state: Mutex::default(),
             introduced: watch::Sender::new(false),
+        };
+        for folder in &options.trusted {
+            front.set_trust(folder, true);
         }
+        front.state().trusted = options.trusted;
+        front
     }
 
     /// Waits until the editor has introduced itself; gives its process.
@@ -109,7 +110,7 @@ impl Front {
             if let TrustedFolders::Listed(uris) = &client.trusted {
                 let folders: Vec<PathBuf> = uris.iter().filter_map(|uri| self.folder(uri)).collect();
                 for folder in &folders {
-                    self.rooms.set_trust(folder, true);
+                    self.set_trust(folder, true);
                 }
                 state.trusted.extend(folders);
             }
@@ -148,10 +149,15 @@ impl Front {
                 self.when_read(method, params, |read| self.rooms.sources.forwarded(read));
             }
             protocol::DID_CHANGE_DIAGNOSTIC_SOURCES => {
-                self.when_read(method, params, |read| self.rooms.sources.named(read));
+                self.when_read(method, params, |read: protocol::DidChangeDiagnosticSourcesParams| {
+                    self.rooms.sources.editor_sources(&read.uri, read.sources);
+                });
             }
             protocol::DIAGNOSTIC_PROGRESS => {
-                self.when_read(method, params, |read| self.rooms.sources.progressed(read));
+                self.when_read(method, params, |read: protocol::DiagnosticProgressParams| {
+                    // Numbers and strings are different tokens: as JSON they stay so.
+                    self.rooms.sources.progress(&read.source_id, &read.token.to_string(), read.kind);
+                });
             }
             protocol::DID_CHANGE_CONTEXT => self.when_read(method, params, |read| self.rooms.context.set(read)),
             protocol::DID_CHANGE_TRUST => self.when_read(method, params, |read| self.trust_changed(&read)),
@@ -162,8 +168,8 @@ impl Front {
 
     /// An open document, by the editor's spelling.
     pub(super) fn open_document(&self, uri: &str) -> Option<Snapshot> {
-        let key = self.state().keys.get(uri).cloned()?;
-        self.rooms.workspace.documents.get(&key)
+        let documents = &self.rooms.workspace.documents;
+        documents.get(&documents.key_of(uri)?)
     }
 
     fn when_read<T: DeserializeOwned>(&self, method: &str, params: Value, apply: impl FnOnce(T)) {
@@ -182,18 +188,6 @@ impl Front {
         let Some(key) = paths::key_of_uri(&*workspace.ports.disk, &document.uri) else {
             info!(uri = document.uri, "not mirrored: neither a file nor a new document");
             return;
-        };
-        let key = {
-            let mut state = self.state();
-            // Two buffers for one file (a link, another spelling) would overwrite each other in the mirror. The file is
-            // the one that came first; the other is a document by its own name until then.
-            let taken = state.keys.iter().any(|(uri, taken)| *taken == key && *uri != document.uri);
-            let key = if taken { Key::Unnamed(document.uri.clone()) } else { key };
-            if taken {
-                warn!(uri = document.uri, "a second document of a file that is open already");
-            }
-            state.keys.insert(document.uri.clone(), key.clone());
-            key
         };
         let documents = &workspace.documents;
         documents.open(key, &document.uri, &document.language_id, document.version, &document.text);
@@ -236,36 +230,9 @@ impl Front {
 
     fn closed(&self, closed: &DidSaveOrClose) {
         let uri = &closed.text_document.uri;
-        let documents = &self.rooms.workspace.documents;
-        let (key, heir) = {
-            let mut state = self.state();
-            let Some(key) = state.keys.remove(uri) else {
-                debug!(uri, "a document that is not open was closed");
-                return;
-            };
-            // Another buffer of the same file takes its place.
-            let disk = &*self.rooms.workspace.ports.disk;
-            let mut heirs: Vec<String> = state
-                .keys
-                .iter()
-                .filter(|(uri, own)| matches!(own, Key::Unnamed(name) if name == *uri))
-                .filter(|(uri, _)| paths::key_of_uri(disk, uri).as_ref() == Some(&key))
-                .map(|(uri, _)| uri.clone())
-                .collect();
-            heirs.sort();
-            let heir = heirs.into_iter().next().filter(|_| matches!(key, Key::File(_)));
-            if let Some(heir) = &heir {
-                state.keys.insert(heir.clone(), key.clone());
-            }
-            (key, heir)
-        };
-        documents.close(&key);
-        if let Some(heir) = heir {
-            let own = Key::Unnamed(heir.clone());
-            if let Some(was) = documents.get(&own) {
-                documents.close(&own);
-                documents.open(key, &heir, &was.language_id, was.version, &was.text.to_string());
-            }
+        match self.key(uri) {
+            Some(key) => self.rooms.workspace.documents.close(&key),
+            None => debug!(uri, "a document that is not open was closed"),
         }
     }
 
@@ -294,7 +261,7 @@ impl Front {
                 let Some(at) = state.folders.iter().position(|(spelled, _)| spelled == uri) else { continue };
                 let (_, folder) = state.folders.remove(at);
                 if state.trust_open && !state.trusted.contains(&folder) {
-                    self.rooms.set_trust(&folder, false);
+                    self.set_trust(&folder, false);
                 }
             }
             for uri in added {
@@ -306,13 +273,14 @@ impl Front {
                     continue;
                 }
                 if state.trust_open {
-                    self.rooms.set_trust(&folder, true);
+                    self.set_trust(&folder, true);
                 }
                 state.folders.push((uri.clone(), folder));
             }
             state.folders.iter().map(|(_, folder)| folder.clone()).collect()
         };
         self.rooms.workspace.set_roots(Roots { folders });
+        self.tell_sources();
     }
 
     fn files_changed(&self, params: &Value) {
@@ -340,7 +308,7 @@ impl Front {
         if change.trusted {
             state.trusted.push(folder.clone());
         }
-        self.rooms.set_trust(&folder, change.trusted);
+        self.set_trust(&folder, change.trusted);
     }
 
     fn reconfigured(self: &Arc<Self>, params: &Value) {
@@ -360,12 +328,26 @@ impl Front {
     }
 
     fn configure(&self, sent: &Value) {
-        let (settings, faults) = read_settings(sent);
-        for fault in faults {
-            self.outbox.tell(News::Log(Loudness::Warning, format!("Ropewalk: {fault}")));
+        let (settings, remarks) = Settings::parse(sent);
+        for remark in remarks {
+            let words = format!("Ropewalk: setting {}: {}", remark.key, remark.message);
+            self.outbox.tell(News::Log(Loudness::Warning, words));
         }
         self.rooms.workspace.set_settings(Arc::new(settings));
-        self.rooms.sources.configured();
+        self.tell_sources();
+    }
+
+    /// The language servers hear of new settings and folders.
+    fn tell_sources(&self) {
+        let workspace = &self.rooms.workspace;
+        self.rooms.sources.configure(workspace.settings(), &workspace.roots(), self.repeatable);
+    }
+
+    /// Trusts a folder, or no longer.
+    fn set_trust(&self, folder: &Path, trusted: bool) {
+        info!(folder = %folder.display(), trusted, "trust");
+        self.rooms.trust.set(folder, trusted);
+        self.rooms.sources.trust_changed();
     }
 
     fn folder(&self, uri: &str) -> Option<PathBuf> {
@@ -376,17 +358,10 @@ impl Front {
     }
 
     fn key(&self, uri: &str) -> Option<Key> {
-        self.state().keys.get(uri).cloned()
+        self.rooms.workspace.documents.key_of(uri)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn read_settings(sent: &Value) -> (Settings, Vec<String>) {
-    match serde_json::from_value(sent.clone()) {
-        Ok(settings) => (settings, Vec::new()),
-        Err(fault) => (Settings::default(), vec![format!("the settings cannot be read: {fault}")]),
     }
 }

@@ -105,6 +105,8 @@ where
         }
         if request.method() == "shutdown" {
             self.front.shut_down();
+            // Without its params: the transport refuses the null that some clients send.
+            return self.passed_on(Request::build("shutdown").id(id).finish());
         }
         let begin = || self.front.begin(request.method(), request.params().unwrap_or(&Value::Null));
         let started = match catch_unwind(AssertUnwindSafe(begin)) {

@@ -23,6 +23,7 @@ use crate::editor::{
     Abilities, ApplyEdit, ApproveCall, ApproveDecision, ApproveParams, ApproveResult, AskError, Consent, EditReply,
     Editor, Loudness, News, Resync,
 };
+use crate::permissions::visible;
 use crate::ports::Clock;
 
 use super::convert::Client;
@@ -195,17 +196,6 @@ fn question(call: &ApproveCall) -> String {
     lines.extend(call.targets.iter().map(|target| format!("  {}", visible(target))));
     lines.extend(call.diff.iter().flat_map(|diff| diff.lines()).map(visible));
     lines.join("\n")
-}
-
-/// Text without characters that hide or reorder others.
-fn visible(text: &str) -> String {
-    text.chars().fold(String::with_capacity(text.len()), |mut out, char| {
-        let hidden = char.is_control() && char != '\t'
-            || matches!(char, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
-            || matches!(char, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
-        if hidden { out.extend(char.escape_unicode()) } else { out.push(char) }
-        out
-    })
 }
 
 /// The decision that a button means; a message that was closed is a no.

@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 
 use crate::dispatch::{CallParams, CallResult, ListToolsParams, PreviewResult, ToolInfo};
 use crate::editor::{ApproveParams, ApproveResult, FileChanged, Resync, ToolEvent};
-use crate::languages::DiagnosticsReport;
-use crate::text::{Encoding, Range};
+use crate::languages::{DiagnosticsReport, Forwarded, ProgressKind, SourceName};
+use crate::text::Range;
 
 /// `ropewalk/listTools`
 pub const LIST_TOOLS: &str = "ropewalk/listTools";
@@ -108,7 +108,7 @@ pub const METHODS: &[Method] = &[
     request::<DiagnosticsParams, DiagnosticsReport>(DIAGNOSTICS, Direction::ToSidecar),
     notification::<DidChangeContextParams>(DID_CHANGE_CONTEXT, Direction::ToSidecar),
     notification::<DidChangeDiagnosticSourcesParams>(DID_CHANGE_DIAGNOSTIC_SOURCES, Direction::ToSidecar),
-    notification::<DidChangeDiagnosticsParams>(DID_CHANGE_DIAGNOSTICS, Direction::ToSidecar),
+    notification::<Forwarded>(DID_CHANGE_DIAGNOSTICS, Direction::ToSidecar),
     notification::<DidChangeTrustParams>(DID_CHANGE_TRUST, Direction::ToSidecar),
     request::<DocumentTextParams, DocumentText>(DOCUMENT_TEXT, Direction::ToSidecar),
     notification::<FilesChangedParams>(FILES_CHANGED, Direction::ToEditor),
@@ -263,63 +263,6 @@ pub struct FilesChangedParams {
     pub changes: Vec<FileChanged>,
 }
 
-/// `ropewalk/didChangeDiagnostics`: all that one source says of one document, in place of what it said before.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct DidChangeDiagnosticsParams {
-    /// The document.
-    pub uri: String,
-    /// The version it is about, if there is one.
-    #[serde(default)]
-    pub version: Option<i32>,
-    /// Where the version comes from.
-    #[serde(default)]
-    pub stamp: Stamp,
-    /// Who says it.
-    pub source: SourceName,
-    /// How the positions in `diagnostics` count; absent: as negotiated between the editor and us.
-    #[serde(default)]
-    pub position_encoding: Option<Encoding>,
-    /// How it came to the editor.
-    #[serde(default)]
-    pub kind: Arrival,
-    /// The diagnostics as the server sent them. Read one by one: an odd one does not lose the rest.
-    #[serde(default)]
-    pub diagnostics: Vec<Value>,
-}
-
-/// Where the version of forwarded diagnostics comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Stamp {
-    /// The server stamped them.
-    Server,
-    /// The editor read its own version when they came in; this says little, and counts as none.
-    #[default]
-    Receipt,
-}
-
-/// How forwarded diagnostics came to the editor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Arrival {
-    /// The server published them.
-    #[default]
-    Push,
-    /// The editor asked for them.
-    Pull,
-}
-
-/// A source of diagnostics in the editor.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SourceName {
-    /// Tells it from all others in this editor.
-    pub id: String,
-    /// Its name for people; absent: the id.
-    #[serde(default)]
-    pub name: Option<String>,
-}
-
 /// `ropewalk/didChangeDiagnosticSources`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DidChangeDiagnosticSourcesParams {
@@ -339,18 +282,6 @@ pub struct DiagnosticProgressParams {
     pub token: Value,
     /// What happened to it.
     pub kind: ProgressKind,
-}
-
-/// What happened to a piece of work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ProgressKind {
-    /// It began.
-    Begin,
-    /// It goes on.
-    Report,
-    /// It ended.
-    End,
 }
 
 /// `ropewalk/didChangeContext`: what the user looks at.
@@ -379,6 +310,7 @@ pub struct DidChangeTrustParams {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::languages::{Delivery, StampedBy};
 
     #[test]
     fn the_table_is_sorted_and_each_method_is_there_once() {
@@ -419,9 +351,9 @@ mod tests {
 
     #[test]
     fn sparse_notifications_are_read() {
-        let read: DidChangeDiagnosticsParams =
-            serde_json::from_value(json!({ "uri": "file:///a", "source": { "id": "x" } })).unwrap();
-        assert_eq!((read.version, read.stamp, read.kind), (None, Stamp::Receipt, Arrival::Push));
+        let sparse = json!({ "uri": "file:///a", "source": { "id": "x", "name": "y" }, "diagnostics": [] });
+        let read: Forwarded = serde_json::from_value(sparse).unwrap();
+        assert_eq!((read.version, read.stamp, read.kind), (None, StampedBy::Receipt, Delivery::Push));
         let read: DidChangeContextParams = serde_json::from_value(json!({})).unwrap();
         assert_eq!(read, DidChangeContextParams::default());
     }

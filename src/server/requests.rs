@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tower_lsp::jsonrpc::{Error, ErrorCode};
 
 use crate::dispatch::{CallParams, ListToolsParams};
-use crate::languages::{DiagnosticsReport, Wait, WaitMode};
+use crate::languages::Wait;
 use crate::workspace::{Refusal, Snapshot};
 
 use super::front::{Front, Phase};
@@ -156,51 +156,21 @@ impl Front {
 
     fn begin_diagnostics(self: &Arc<Self>, params: &Value) -> Result<Started, Error> {
         let params: DiagnosticsParams = read(params)?;
-        let documents = match &params.uri {
-            None => self.rooms.workspace.documents.all(),
-            Some(uri) => vec![self.open_document(uri).ok_or_else(|| {
-                Error::invalid_params(format!("{uri:?} is not open; diagnostics are known for open documents"))
-            })?],
+        let target = match &params.uri {
+            None => None,
+            Some(uri) => {
+                let target = self.rooms.workspace.resolve(uri);
+                Some(target.map_err(|refusal| Error::invalid_params(refusal.message))?)
+            }
         };
         let cancel = CancellationToken::new();
         let front = Arc::clone(self);
         let token = cancel.clone();
-        let rest = async move { write(&front.diagnostics(documents, &params, &token).await) }.boxed();
-        Ok(Started { cancel, rest })
-    }
-
-    async fn diagnostics(
-        &self,
-        mut documents: Vec<Snapshot>,
-        params: &DiagnosticsParams,
-        cancel: &CancellationToken,
-    ) -> DiagnosticsReport {
-        let deadline = params.deadline_ms.map(Duration::from_millis);
-        if let Some(version) = params.min_version {
-            let clock = &self.rooms.workspace.ports.clock;
-            let reached = async {
-                for document in &mut documents {
-                    self.reach(document, version).await;
-                }
-            };
-            tokio::select! {
-                () = reached => {}
-                () = cancel.cancelled() => {}
-                () = clock.sleep(deadline.unwrap_or(SETTLE)) => {}
-            }
-        }
-        let wait = Wait { wait: WaitMode::Auto, deadline_ms: params.deadline_ms, sources: None };
-        self.rooms.sources.report(documents, &wait, cancel).await
-    }
-
-    /// Waits until the document has a version, or is closed.
-    async fn reach(&self, document: &mut Snapshot, version: i32) {
-        let Some((now, mut events)) = self.rooms.workspace.documents.watch(&document.key) else { return };
-        *document = now;
-        while document.version < version {
-            let Some(event) = events.recv().await else { return };
-            *document = event.snapshot().clone();
-        }
+        let rest = async move {
+            let wait = Wait { deadline_ms: params.deadline_ms, ..Wait::default() };
+            write(&front.rooms.sources.report(target.as_ref(), params.min_version, &wait, &token).await)
+        };
+        Ok(Started { cancel, rest: rest.boxed() })
     }
 
     fn begin_settle(self: &Arc<Self>, params: &Value) -> Result<Started, Error> {

@@ -1,7 +1,6 @@
 //! What the front needs of the rooms behind it, as two narrow ports: so that order, cancellation and the end of a run
 //! can be tested with doubles that record what they saw.
 
-use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -10,15 +9,14 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
+use crate::config::Settings;
 use crate::dispatch::{CallParams, CallResult, Dispatch, ListToolsParams, PreviewResult, ToolInfo};
 use crate::editor::FileChanged;
-use crate::languages::{DiagnosticsReport, Languages, Wait};
+use crate::languages::{DiagnosticsReport, Forwarded, Languages, ProgressKind, SourceName, Wait};
 use crate::permissions::Trust;
-use crate::workspace::{Snapshot, Workspace};
+use crate::workspace::{Roots, Target, Workspace};
 
-use super::protocol::{
-    DiagnosticProgressParams, DidChangeContextParams, DidChangeDiagnosticSourcesParams, DidChangeDiagnosticsParams,
-};
+use super::protocol::DidChangeContextParams;
 
 /// A call that has its place in the order of its session.
 pub struct Begun {
@@ -48,17 +46,25 @@ pub trait Calls: Send + Sync + 'static {
 #[async_trait]
 pub trait Sources: Send + Sync + 'static {
     /// The editor forwards what one of its servers says.
-    fn forwarded(&self, said: DidChangeDiagnosticsParams);
+    fn forwarded(&self, said: Forwarded);
     /// The editor names the sources it has for a document.
-    fn named(&self, sources: DidChangeDiagnosticSourcesParams);
-    /// A source of the editor works.
-    fn progressed(&self, progress: DiagnosticProgressParams);
+    fn editor_sources(&self, uri: &str, sources: Vec<SourceName>);
+    /// A source of the editor's works.
+    fn progress(&self, source_id: &str, token: &str, kind: ProgressKind);
     /// A file changed on the disk.
     fn file_changed(&self, change: &FileChanged);
-    /// The settings are new; [`Workspace::settings`] has them.
-    fn configured(&self);
-    /// What is known of these documents now, or soon.
-    async fn report(&self, documents: Vec<Snapshot>, wait: &Wait, cancel: &CancellationToken) -> DiagnosticsReport;
+    /// The settings or the folders are new. `repeatable`: nothing is learned, so that the same run gives the same report.
+    fn configure(&self, settings: Arc<Settings>, roots: &Roots, repeatable: bool);
+    /// Trust in some folder changed.
+    fn trust_changed(&self);
+    /// What is known of a document (of all that are open: `None`) in a version, or soon.
+    async fn report(
+        &self,
+        target: Option<&Target>,
+        min_version: Option<i32>,
+        wait: &Wait,
+        cancel: &CancellationToken,
+    ) -> DiagnosticsReport;
     /// The waits and messages to servers that have not ended, in words, sorted.
     fn open_work(&self) -> Vec<String>;
     /// Ends every server.
@@ -96,13 +102,6 @@ impl Context {
 }
 
 impl Rooms {
-    pub(super) fn set_trust(&self, folder: &Path, trusted: bool) {
-        tracing::info!(folder = %folder.display(), trusted, "trust");
-        self.trust.set(folder, trusted);
-    }
-}
-
-impl Rooms {
     /// The real rooms.
     pub fn of(parts: &super::Parts) -> Rooms {
         Rooms {
@@ -122,7 +121,7 @@ impl Calls for Dispatch {
 
     fn begin(self: Arc<Self>, params: CallParams) -> Begun {
         let admitted = self.admit(params);
-        let cancel = CancellationToken::new();
+        let cancel = admitted.canceller();
         Begun { cancel, result: async move { self.run(admitted).await }.boxed() }
     }
 
@@ -145,27 +144,44 @@ impl Calls for Dispatch {
 
 #[async_trait]
 impl Sources for Languages {
-    fn forwarded(&self, _said: DidChangeDiagnosticsParams) {
-        todo!()
+    fn forwarded(&self, said: Forwarded) {
+        Languages::forwarded(self, said);
     }
-    fn named(&self, _sources: DidChangeDiagnosticSourcesParams) {
-        todo!()
+
+    fn editor_sources(&self, uri: &str, sources: Vec<SourceName>) {
+        Languages::editor_sources(self, uri, sources);
     }
-    fn progressed(&self, _progress: DiagnosticProgressParams) {
-        todo!()
+
+    fn progress(&self, source_id: &str, token: &str, kind: ProgressKind) {
+        Languages::progress(self, source_id, token, kind);
     }
+
     fn file_changed(&self, change: &FileChanged) {
         Languages::file_changed(self, change);
     }
-    fn configured(&self) {
-        todo!()
+
+    fn configure(&self, settings: Arc<Settings>, roots: &Roots, repeatable: bool) {
+        Languages::configure(self, settings, roots, repeatable);
     }
-    async fn report(&self, _documents: Vec<Snapshot>, _wait: &Wait, _cancel: &CancellationToken) -> DiagnosticsReport {
-        todo!()
+
+    fn trust_changed(&self) {
+        Languages::trust_changed(self);
     }
+
+    async fn report(
+        &self,
+        target: Option<&Target>,
+        min_version: Option<i32>,
+        wait: &Wait,
+        cancel: &CancellationToken,
+    ) -> DiagnosticsReport {
+        Languages::report(self, target, min_version, wait, cancel).await
+    }
+
     fn open_work(&self) -> Vec<String> {
-        todo!()
+        Languages::open_work(self)
     }
+
     async fn shutdown(&self, grace: Duration) {
         Languages::shutdown(self, grace).await;
     }

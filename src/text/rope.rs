@@ -170,21 +170,13 @@ impl Text {
         TextEdit { range: self.range_of(splice.range.clone(), encoding), new_text: splice.text.clone() }
     }
 
-    /// The same changes as edits that positions can address: those that meet inside a CRLF become one, and then every
-    /// one is [widened](Text::widen). `splices` rise and do not overlap; neither do the results.
+    /// The same changes as edits that positions can address: none ends inside a CRLF, and none touches another.
+    /// `splices` rise and do not overlap, and so do the results.
     #[must_use]
     pub fn widened(&self, splices: &[Splice]) -> Vec<Splice> {
-        let mut joined: Vec<Splice> = Vec::with_capacity(splices.len());
-        for splice in splices {
-            match joined.last_mut() {
-                Some(last) if last.range.end == splice.range.start && self.splits_crlf(splice.range.start) => {
-                    last.range.end = splice.range.end;
-                    last.text.push_str(&splice.text);
-                }
-                _ => joined.push(splice.clone()),
-            }
-        }
-        joined.iter().map(|splice| self.widen(splice)).collect()
+        // Those that meet inside a CRLF must be one before they are widened, or both would take the whole line end.
+        let whole = joined(splices.iter().cloned());
+        joined(whole.iter().map(|splice| self.widen(splice)))
     }
 
     /// The same change with both ends moved out of any CRLF, which no position can address. For several changes of one
@@ -318,6 +310,21 @@ impl Iterator for Normalised<'_> {
             byte => Some(byte),
         }
     }
+}
+
+/// Rising splices with those that touch made one.
+fn joined(splices: impl Iterator<Item = Splice>) -> Vec<Splice> {
+    let mut joined: Vec<Splice> = Vec::new();
+    for splice in splices {
+        match joined.last_mut() {
+            Some(last) if last.range.end == splice.range.start => {
+                last.range.end = splice.range.end;
+                last.text.push_str(&splice.text);
+            }
+            _ => joined.push(splice),
+        }
+    }
+    joined
 }
 
 fn lone_crs_in(bytes: &[u8], follows: Option<u8>) -> impl Iterator<Item = usize> + '_ {

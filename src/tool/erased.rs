@@ -87,7 +87,8 @@ pub fn plain_schema(schema: Schema) -> (Value, String) {
 /// One schema, its subschemas included; data in it (defaults, examples, enumerations) is left alone.
 fn plain(schema: Value) -> Value {
     let Value::Object(fields) = schema else { return schema };
-    let nullable = fields.get("type").and_then(Value::as_array).is_some_and(|kinds| kinds.iter().any(|kind| kind == "null"));
+    let nullable =
+        fields.get("type").and_then(Value::as_array).is_some_and(|kinds| kinds.iter().any(|kind| kind == "null"));
     let mut out = Map::new();
     for (key, value) in fields {
         match key.as_str() {
@@ -251,7 +252,8 @@ mod tests {
                 "count"
               ],
               "additionalProperties": false
-            }"#]].assert_eq(&format!("{description}\n{schema:#}"));
+            }"#]]
+        .assert_eq(&format!("{description}\n{schema:#}"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod window;
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -104,7 +105,7 @@ fn file(context: &Context, view: &View, arguments: &Arguments) -> Outcome {
         text.push_str("\n(unsaved: this is the editor's buffer, which differs from the file on the disk)");
     }
     if let Some(note) = &view.note {
-        text.push_str(&format!("\n({note})"));
+        let _ = write!(text, "\n({note})");
     }
     Outcome {
         content: vec![Content::text(text)],

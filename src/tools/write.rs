@@ -1,5 +1,6 @@
 //! `write`: makes a file, or gives an existing one a new content.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,7 +41,7 @@ impl Tool for Write {
         title: "Write a file",
         capabilities: &[Capability::ReadsFiles, Capability::WritesFiles],
         parallel: false,
-        deadline: Duration::from_secs(60),
+        deadline: Duration::from_mins(1),
         aliases: &[
             ("path", "file_path"),
             ("file", "file_path"),
@@ -74,9 +75,11 @@ impl Tool for Write {
         let hash = view.hash();
         let stale = stale(context, &view, &hash);
         let (expected, notes) = match (context.workspace.settings().freshness, stale) {
-            (Freshness::Refuse, Some(stale)) => return Err(stale),
+            (Freshness::Refuse, Some(stale)) => return Err(stale.refusal(&view, &hash)),
             (Freshness::Refuse, None) => (Expected::Hash(hash), Vec::new()),
-            (Freshness::Warn, Some(stale)) => (Expected::Anything, vec![format!("written all the same: {stale}")]),
+            (Freshness::Warn, Some(stale)) => {
+                (Expected::Anything, vec![format!("it was written although {}", stale.why())])
+            }
             (Freshness::Warn, None) | (Freshness::Off, _) => (Expected::Anything, Vec::new()),
         };
         Ok(change(target, Replacement::new(arguments, expected, notes)))
@@ -90,7 +93,10 @@ impl Tool for Write {
             context.session.saw(&target.key, view.hash());
         }
         Ok(Outcome {
-            content: vec![Content::text(format!("{} has exactly this content already; nothing was done.", target.shown))],
+            content: vec![Content::text(format!(
+                "{} has exactly this content already; nothing was done.",
+                target.shown
+            ))],
             structured: Some(json!({ "uri": target.uri, "changed": false, "hash": hash })),
         })
     }
@@ -110,35 +116,53 @@ async fn existing(context: &Context, target: &Target) -> Result<Option<View>, To
     }
 }
 
-/// Why the model does not know the text that it would overwrite; `None` when it does. An empty text is known.
-fn stale(context: &Context, view: &View, hash: &str) -> Option<ToolError> {
-    let (session, key, shown) = (&context.session, &view.target.key, &view.target.shown);
+/// Why the model does not know the text that it would overwrite.
+enum Stale {
+    /// It read nothing of it.
+    NeverRead,
+    /// It read an older text.
+    Changed,
+    /// It read some lines of it; these (0-based) it did not.
+    Partly(Vec<Range<usize>>),
+}
+
+/// `None` when the model knows the text. An empty text is known.
+fn stale(context: &Context, view: &View, hash: &str) -> Option<Stale> {
+    let (session, key) = (&context.session, &view.target.key);
     if view.text.is_empty() {
         return None;
     }
-    let unseen = session.unseen(key);
-    let message = match session.seen(key) {
-        None => format!(
-            "{shown} exists already and was not read in this session, so that its content would be lost unseen. Read it \
-             first, then write it; or change a part of it with `edit`."
-        ),
-        Some(seen) if seen != hash => format!(
-            "{shown} has changed since it was last read in this session. Read it again, so that what changed is not \
-             lost, then write it; or change a part of it with `edit`."
-        ),
-        Some(_) if !unseen.is_empty() => {
-            let lines: Vec<String> = unseen.iter().take(5).map(|gap| format!("{}-{}", gap.start + 1, gap.end)).collect();
-            format!(
-                "{shown} was read only in part: lines {} were not shown. Read them first, then write the file; or change \
-                 a part of it with `edit`.",
-                lines.join(", ")
-            )
+    match session.seen(key) {
+        None => Some(Stale::NeverRead),
+        Some(seen) if seen != hash => Some(Stale::Changed),
+        Some(_) => Some(session.unseen(key)).filter(|unseen| !unseen.is_empty()).map(Stale::Partly),
+    }
+}
+
+impl Stale {
+    fn why(&self) -> String {
+        match self {
+            Stale::NeverRead => "it was there already and was not read in this session".to_owned(),
+            Stale::Changed => "it had changed since it was last read in this session".to_owned(),
+            Stale::Partly(unseen) => {
+                let lines: Vec<String> =
+                    unseen.iter().take(5).map(|gap| format!("{}-{}", gap.start + 1, gap.end)).collect();
+                format!("only a part of it was read in this session, and lines {} were not", lines.join(", "))
+            }
         }
-        Some(_) => return None,
-    };
-    let mut error = ToolError::new(ErrorKind::Stale, message);
-    error.data = Some(json!({ "uri": view.target.uri, "hash": hash, "seen": session.seen(key) }));
-    Some(error)
+    }
+
+    fn refusal(&self, view: &View, hash: &str) -> ToolError {
+        let shown = &view.target.shown;
+        let message = format!(
+            "{shown} was not written, because {}: what is there would be lost unseen. Read it (all of it), then write it; \
+             or change a part of it with `edit`.",
+            self.why()
+        );
+        let mut error = ToolError::new(ErrorKind::Stale, message);
+        error.data = Some(json!({ "uri": view.target.uri, "hash": hash }));
+        error
+    }
 }
 
 /// What the text must be when the content gets in.
@@ -299,7 +323,7 @@ mod tests {
         #[test]
         fn the_content_is_what_is_there_afterwards(old in "[ab\né]{0,20}", new in "[ab\né]{0,20}") {
             let change = rewritten(Some(&old), &new);
-            prop_assert_eq!(text(&old).spliced(&change.splices).to_string(), new.clone());
+            prop_assert_eq!(text(&old).spliced(&change.splices).to_string(), new.as_str());
             prop_assert_eq!(change.hunks.is_empty(), old == new);
             for hunk in &change.hunks {
                 prop_assert!(hunk.before.start >= 1 && hunk.before.start + hunk.before.count <= old.lines().count() + 2);

@@ -121,6 +121,15 @@ pub enum Applied {
     Suspect(String),
 }
 
+impl Applied {
+    fn of(document: &Snapshot) -> Applied {
+        match &document.trust {
+            Sync::Good => Applied::Yes,
+            Sync::Suspect(why) => Applied::Suspect(why.clone()),
+        }
+    }
+}
+
 /// The open documents.
 #[derive(Default)]
 pub struct Documents {
@@ -136,8 +145,8 @@ struct Inner {
     keys: HashMap<String, Key>,
     /// Second buffers of a file that is open under another spelling, by their own: the key of that file.
     doubles: BTreeMap<String, Key>,
-    /// Documents whose text is ahead of the changes received, after a resync: up to this version.
-    ahead: HashMap<Key, i32>,
+    /// Documents that a resync took further than the changes received: from which version to which.
+    ahead: HashMap<Key, (i32, i32)>,
     watchers: HashMap<Key, Vec<mpsc::UnboundedSender<DocEvent>>>,
     epochs: u64,
 }
@@ -216,19 +225,14 @@ impl Documents {
             return Applied::NotOpen;
         };
         let before = document.clone();
-        if let Some(&resynced) = inner.ahead.get(key) {
-            if version >= resynced {
+        if let Some((from, to)) = inner.ahead.get(key).copied() {
+            if version >= to || version <= from {
                 inner.ahead.remove(key);
             }
-            if version <= resynced {
-                debug!(uri = document.uri, version, resynced, "a change that a resync had brought already");
-                return Applied::Yes;
+            if from < version && version <= to {
+                debug!(uri = document.uri, version, "a change that a resync has brought already");
+                return Applied::of(document);
             }
-            // The change may hold what the resync brought and more, and count from a text that we do not have.
-            document.trust = Sync::Suspect(format!(
-                "version {version} of {} came after a resync at version {resynced} whose own change never came",
-                document.uri
-            ));
         }
         let mut steps = Vec::with_capacity(changes.len());
         for change in changes {
@@ -263,18 +267,14 @@ impl Documents {
         }
         document.version = version;
         let after = document.clone();
-        let applied = match &after.trust {
-            Sync::Good => Applied::Yes,
-            Sync::Suspect(why) => Applied::Suspect(why.clone()),
-        };
+        let applied = Applied::of(&after);
         self.publish(inner, &DocEvent::Changed { before, steps: steps.into(), after });
         applied
     }
 
     /// The editor's answer to a resync: the mirror takes it over, unless it is older than what we have.
     ///
-    /// An answer may overtake the changes it includes. Those, up to its version, are then passed over when they come;
-    /// if instead a later one comes first, it makes the document [`Sync::Suspect`] again.
+    /// An answer may overtake the changes it includes. Those, up to its version, are then passed over when they come.
     pub fn resynced(&self, key: &Key, version: i32, text: &str) {
         let mut guard = self.lock();
         let inner = &mut *guard;
@@ -284,7 +284,8 @@ impl Documents {
             return;
         }
         if version > document.version {
-            inner.ahead.insert(key.clone(), version);
+            let from = inner.ahead.get(key).map_or(document.version, |&(from, _)| from);
+            inner.ahead.insert(key.clone(), (from, version));
         }
         document.version = version;
         document.text = Text::new(text, breaks);

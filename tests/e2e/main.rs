@@ -4,4 +4,5 @@
 //! and passes; with it, a tool that is missing is a failure.
 
 mod nvim;
+mod servers;
 mod tools;

@@ -1,5 +1,6 @@
 //! Some lines of a text within a budget, and how to go on from there: what is told to be shown is shown. Pure.
 
+use std::fmt::Write as _;
 use std::ops::Range;
 
 use crate::text::Text;
@@ -97,18 +98,14 @@ impl Window {
             return format!("{name} is empty.");
         }
         if self.shown.is_empty() {
-            return format!(
-                "Line {} is past the end of {name}, which has {}.",
-                self.first + 1,
-                counted(self.total)
-            );
+            return format!("Line {} is past the end of {name}, which has {}.", self.first + 1, counted(self.total));
         }
         let mut out = String::new();
         for (at, shown) in self.shown.iter().enumerate() {
-            out.push_str(&format!("{}\t{}\n", self.first + at + 1, shown.text));
+            let _ = writeln!(out, "{}\t{}", self.first + at + 1, shown.text);
         }
         for remark in self.remarks() {
-            out.push_str(&format!("\n({remark})"));
+            let _ = write!(out, "\n({remark})");
         }
         out
     }
@@ -120,31 +117,26 @@ impl Window {
         }
         let lines: Vec<&str> = self.shown.iter().map(|shown| shown.text.as_str()).collect();
         let mut out = lines.join("\n");
-        match self.next_offset() {
-            Some(next) => out.push_str(&format!(
-                "\n\n({what} {}-{} of {}; go on with offset {next})",
-                self.first + 1,
-                self.end(),
-                self.total
-            )),
-            None => out.push_str(&format!("\n\n({what}: {})", self.total)),
-        }
+        let _ = match self.next_offset() {
+            Some(next) => {
+                let range = format!("{}-{}", self.first + 1, self.end());
+                write!(out, "\n\n({what} {range} of {}; go on with offset {next})", self.total)
+            }
+            None => write!(out, "\n\n({what}: {})", self.total),
+        };
         out
     }
 
     fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         let range = format!("{}-{}", self.first + 1, self.end());
-        match self.next_offset() {
-            Some(next) => {
-                let why = if self.full { "; there is no room for more in one answer" } else { "" };
-                remarks.push(format!("lines {range} of {}{why}; go on with offset {next}", self.total));
-            }
-            None => {
-                let end = if self.ended { "" } else { ", without a line end after the last" };
-                let lines = if self.first == 0 { String::new() } else { format!("lines {range} of {}; ", self.total) };
-                remarks.push(format!("{lines}end of file, {}{end}", counted(self.total)));
-            }
+        if let Some(next) = self.next_offset() {
+            let why = if self.full { "; there is no room for more in one answer" } else { "" };
+            remarks.push(format!("lines {range} of {}{why}; go on with offset {next}", self.total));
+        } else {
+            let end = if self.ended { "" } else { ", without a line end after the last" };
+            let lines = if self.first == 0 { String::new() } else { format!("lines {range} of {}; ", self.total) };
+            remarks.push(format!("{lines}end of file, {}{end}", counted(self.total)));
         }
         if self.column > 0 {
             remarks.push(format!("each line from its character {}", self.column + 1));
@@ -155,7 +147,8 @@ impl Window {
             && let Some(next) = shown.next_column(self.column)
         {
             let line = self.first + at + 1;
-            let others = if cut.len() > 1 { format!(", and {} more lines like it", cut.len() - 1) } else { String::new() };
+            let others =
+                if cut.len() > 1 { format!(", and {} more lines like it", cut.len() - 1) } else { String::new() };
             remarks.push(format!(
                 "line {line} has {} characters and is cut{others}; see the rest of it with offset {line}, limit 1, column \
                  {next}",
@@ -215,7 +208,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(content: &str, offset: usize, limit: usize, budget: usize, expected: Expect) {
+    fn check(content: &str, offset: usize, limit: usize, budget: usize, expected: &Expect) {
         let window = Window::of(&text(content), offset, limit, 1, budget);
         let rendered = window.render("a.txt");
         let rendered: String = rendered
@@ -227,48 +220,96 @@ mod tests {
 
     #[test]
     fn windows() {
-        check("one\ntwo\n", 1, 2000, 30_000, expect![[r#"
+        check(
+            "one\ntwo\n",
+            1,
+            2000,
+            30_000,
+            &expect![[r"
             1	one
             2	two
 
             (end of file, 2 lines)
-        "#]]);
-        check("one\r\ntwo", 1, 2000, 30_000, expect![[r#"
+        "]],
+        );
+        check(
+            "one\r\ntwo",
+            1,
+            2000,
+            30_000,
+            &expect![[r"
             1	one
             2	two
 
             (end of file, 2 lines, without a line end after the last)
-        "#]]);
-        check("", 1, 2000, 30_000, expect![[r#"
+        "]],
+        );
+        check(
+            "",
+            1,
+            2000,
+            30_000,
+            &expect![[r"
             a.txt is empty.
-        "#]]);
-        check("\n", 1, 2000, 30_000, expect![[r#"
+        "]],
+        );
+        check(
+            "\n",
+            1,
+            2000,
+            30_000,
+            &expect![[r"
             1	
 
             (end of file, 1 line)
-        "#]]);
-        check("1\n2\n3\n4\n5\n", 2, 3, 30_000, expect![[r#"
+        "]],
+        );
+        check(
+            "1\n2\n3\n4\n5\n",
+            2,
+            3,
+            30_000,
+            &expect![[r"
             2	2
             3	3
             4	4
 
             (lines 2-4 of 5; go on with offset 5)
-        "#]]);
-        check("1\n2\n3\n4\n5\n", 4, 3, 30_000, expect![[r#"
+        "]],
+        );
+        check(
+            "1\n2\n3\n4\n5\n",
+            4,
+            3,
+            30_000,
+            &expect![[r"
             4	4
             5	5
 
             (lines 4-5 of 5; end of file, 5 lines)
-        "#]]);
-        check("1\n2\n3\n", 900, 3, 30_000, expect![[r#"
+        "]],
+        );
+        check(
+            "1\n2\n3\n",
+            900,
+            3,
+            30_000,
+            &expect![[r"
             Line 900 is past the end of a.txt, which has 3 lines.
-        "#]]);
-        check("1234567890\n1234567890\n1234567890\n", 1, 3, REMARKS + 30, expect![[r#"
+        "]],
+        );
+        check(
+            "1234567890\n1234567890\n1234567890\n",
+            1,
+            3,
+            REMARKS + 30,
+            &expect![[r"
             1	1234567890
             2	1234567890
 
             (lines 1-2 of 3; there is no room for more in one answer; go on with offset 3)
-        "#]]);
+        "]],
+        );
     }
 
     #[test]
@@ -287,9 +328,9 @@ mod tests {
         assert_eq!(seen, line);
         let whole = Window::of(&text, 1, 2000, 1, 30_000);
         assert_eq!(whole.whole_lines(), [0..1, 2..3]);
-        expect![[r#"
+        expect![[r"
             end of file, 4 lines
-            line 2 has 5000 characters and is cut, and 1 more lines like it; see the rest of it with offset 2, limit 1, column 2001"#]].assert_eq(&whole.remarks().join("\n"));
+            line 2 has 5000 characters and is cut, and 1 more lines like it; see the rest of it with offset 2, limit 1, column 2001"]].assert_eq(&whole.remarks().join("\n"));
     }
 
     proptest! {

@@ -165,6 +165,10 @@ impl Echo {
             self.moved = None;
         }
         self.changes.push(change);
+        if self.weight == 0 && after == self.sent.before {
+            // The user took back what had been typed: the edit is at its place again.
+            self.moved = Some(self.sent.splices.clone());
+        }
         self.now = after;
         self.version = version;
         self.texts.push(Some(self.now.clone()));
@@ -216,27 +220,74 @@ impl Echo {
         if self.strict { a == b } else { a.same_lines(b) }
     }
 
-    /// Whether the newest text is one of those hoped for, or feared.
+    /// Whether the newest text is one of those hoped for, or feared. When it is several at once (an edit applied over
+    /// what the user had just typed can leave exactly the text hoped for), the first one counts that explains every
+    /// text on the way to it.
     fn look(&self) -> Verdict {
         let step = self.changes.len();
-        let mut verdict = Verdict::Waiting;
+        let mut matches: Vec<(Verdict, usize, &[Splice])> = Vec::new();
         for &guess in self.guesses.get(&self.weight).into_iter().flatten() {
             let guess = &self.made[guess];
             let Some(on) = self.text(guess.on) else { continue };
-            if let Some(moved) = &guess.moved {
-                let text = on.spliced(moved);
-                if self.same(&self.now, &text) && !self.same(on, &text) {
-                    return Verdict::Landed { step, version: self.version };
+            let matching = |splices: &[Splice]| {
+                let text = on.spliced(splices);
+                self.same(&self.now, &text) && !self.same(on, &text)
+            };
+            match &guess.moved {
+                Some(moved) if matching(moved) => {
+                    matches.push((Verdict::Landed { step, version: self.version }, guess.on, moved));
                 }
-            }
-            if guess.moved.as_ref() != Some(&guess.raw) && verdict == Verdict::Waiting {
-                let text = on.spliced(&guess.raw);
-                if self.same(&self.now, &text) && !self.same(on, &text) {
-                    verdict = Verdict::Elsewhere { on: guess.on, step };
+                moved if moved.as_ref() != Some(&guess.raw) && matching(&guess.raw) => {
+                    matches.push((Verdict::Elsewhere { on: guess.on, step }, guess.on, &guess.raw));
                 }
+                _ => {}
             }
         }
-        verdict
+        let explained = || {
+            matches.iter().find(|(_, on, splices)| {
+                (on + 1..step).all(|between| self.on_the_way(*on, splices, between))
+            })
+        };
+        match &matches[..] {
+            [] => Verdict::Waiting,
+            [(verdict, ..)] => *verdict,
+            [(first, ..), ..] => explained().map_or(*first, |(verdict, ..)| *verdict),
+        }
+    }
+
+    /// Whether the text after `between` changes is the one after `on` with a part of the edit in it: some of the
+    /// splices, first or last ones first, each in one change, or in two for what goes and what comes.
+    fn on_the_way(&self, on: usize, splices: &[Splice], between: usize) -> bool {
+        let (Some(base), Some(text)) = (self.text(on), self.text(between)) else { return false };
+        let (all, done) = (splices.len(), between - on);
+        let is = |part: &[Splice]| self.same(text, &base.spliced(part));
+        if done <= all && (is(&splices[..done]) || is(&splices[all - done..])) {
+            return true;
+        }
+        let (whole, half) = (done / 2, done % 2 == 1);
+        if whole + usize::from(half) > all {
+            return false;
+        }
+        if !half {
+            return is(&splices[..whole]) || is(&splices[all - whole..]);
+        }
+        let (forward, backward) = (&splices[..=whole], &splices[all - whole - 1..]);
+        let halves = |splice: &Splice| {
+            let Splice { range, text } = splice.clone();
+            [
+                Splice { range: range.clone(), text: String::new() },
+                Splice { range: range.start..range.start, text: text.clone() },
+                Splice { range: range.end..range.end, text },
+            ]
+        };
+        let with_half = |part: &[Splice], at: usize| {
+            halves(&part[at]).into_iter().any(|half| {
+                let mut part = part.to_vec();
+                part[at] = half;
+                is(&part)
+            })
+        };
+        with_half(forward, whole) || with_half(backward, 0)
     }
 
     /// Notes what the newest text would become if the edit were applied to it.

@@ -157,15 +157,32 @@ fn a_resync_that_overtakes_its_changes_is_not_changed_by_them_again() {
 }
 
 #[test]
-fn a_change_that_may_hold_what_a_resync_brought_is_suspect() {
+fn nothing_but_what_a_resync_brought_is_passed_over() {
+    let insert = |at: u32, text: &str| vec![replace((0, at), (0, at), text)];
     let documents = documents(Encoding::Utf16, LineBreaks::Lf, "");
+    // The editor counts a version for the answer itself: no change of that number ever comes.
     documents.resynced(&key(), 3, "ab");
-    // Changes 2 to 4 in one notification, counted from the text at 1.
-    assert!(matches!(documents.change(&key(), 4, vec![replace((0, 0), (0, 0), "abc")]), Applied::Suspect(_)));
+    documents.change(&key(), 4, insert(2, "c"));
+    documents.change(&key(), 3, insert(3, "d"));
+    assert_eq!(get(&documents).text.to_string(), "abcd", "the later change ended it");
+
+    // Two answers, one after the other.
+    documents.resynced(&key(), 5, "abcde");
+    documents.resynced(&key(), 6, "abcdef");
+    documents.change(&key(), 4, insert(4, "x"));
+    documents.change(&key(), 5, insert(4, "x"));
+    documents.change(&key(), 6, insert(4, "x"));
+    assert_eq!(get(&documents).text.to_string(), "abcdef");
+
+    // Versions that never rise say nothing about what is included.
+    documents.resynced(&key(), 6, "abc");
+    documents.change(&key(), 6, insert(3, "d"));
+    assert_eq!(get(&documents).text.to_string(), "abcd");
+
+    // Opened again, nothing is outstanding.
     documents.resynced(&key(), 9, "abc");
-    // Opened again, nothing is outstanding any more.
-    documents.open(key(), URI, "rust", 4, "abc");
-    assert_eq!(documents.change(&key(), 5, vec![replace((0, 3), (0, 3), "d")]), Applied::Yes);
+    documents.open(key(), URI, "rust", 7, "abc");
+    documents.change(&key(), 8, insert(3, "d"));
     assert_eq!(get(&documents).text.to_string(), "abcd");
 }
 

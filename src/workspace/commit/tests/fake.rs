@@ -184,6 +184,18 @@ impl Fake {
         }
     }
 
+    /// Loses what was held back.
+    pub(super) fn lose(&self) {
+        let mut state = self.lock();
+        state.held = None;
+        state.version += 1;
+    }
+
+    /// How many changes are held back.
+    pub(super) fn unflushed(&self) -> usize {
+        self.lock().held.as_ref().map_or(0, Vec::len)
+    }
+
     /// Versions skip numbers.
     pub(super) fn skip(&self, versions: i32) {
         self.lock().version += versions;
@@ -274,10 +286,12 @@ impl Editor for Fake {
     }
 
     async fn resync(&self, _: &str, _: Duration) -> Result<Resync, AskError> {
-        let state = self.lock();
-        if !state.resync {
+        if !self.lock().resync {
             return Err(AskError::Unsupported);
         }
+        // What is held back goes out first: the answer is about a version that was told.
+        self.flush();
+        let state = self.lock();
         Ok(Resync { version: state.version, text: state.text.to_string() })
     }
 

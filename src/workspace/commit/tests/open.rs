@@ -243,6 +243,7 @@ async fn an_editor_that_can_tell_is_asked() {
     bench.editor.next(|fake, edit| async move {
         fake.hold();
         fake.apply(&edit, Show::Once);
+        fake.lose();
         YES
     });
     let done = bench.replace("two", "2").await.unwrap();

@@ -1,0 +1,243 @@
+//! What needs a person's consent gets it, for exactly what they saw, or does not happen.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::kit::{Desk, FakeTool, decided, decided_with, params, said, text};
+use crate::dispatch::call::{AppliedPart, DecisionKind};
+use crate::dispatch::{CallParams, Status};
+use crate::editor::{ApproveResult, Consent};
+use crate::permissions::Rule;
+use crate::ports::MemoryDisk;
+use crate::text::{Splice, Text};
+use crate::tool::{ErrorKind, Plan, ToolError};
+use crate::tools;
+use crate::workspace::commit::Rewrite;
+use crate::workspace::documents::ContentChange;
+use crate::workspace::{FileChange, Refusal, RefusalKind, Rewritten};
+
+fn desk() -> Desk {
+    let built_in = tools::table().into_iter().map(|tool| {
+        let rule = Rule::of(tool.traits().name);
+        (tool, rule)
+    });
+    let shout = FakeTool::new("shout", |_, _| async { Ok(said("")) }).reaching("/out/b.txt").planning(|context| {
+        let target = context.workspace.resolve("/out/b.txt")?;
+        Ok(Plan::Change(vec![FileChange { target, rewrite: Arc::new(Shout), label: "shout".into() }]))
+    });
+    let blurt = FakeTool::new("blurt", |_, _| async { Ok(said("")) })
+        .reaching("/w/.env")
+        .planning(|_| Err(ToolError::new(ErrorKind::NotFound, "there is only SECRET=1")));
+    Desk::over(
+        MemoryDisk::new()
+            .with_file("/w/a.txt", "one\ntwo\nthree\n")
+            .with_file("/w/.env", "SECRET=1\n")
+            .with_file("/w/.envrc", "export A=1\n")
+            .with_file("/out/b.txt", "one\ntwo\n"),
+        built_in.chain([shout.ruled(Rule::Write), blurt.ruled(Rule::Write)]),
+    )
+}
+
+/// Makes `two` `TWO`.
+struct Shout;
+
+impl Rewrite for Shout {
+    fn rewrite(&self, before: Option<&Text>) -> Result<Rewritten, Refusal> {
+        let before = before.map(Text::to_string).unwrap_or_default();
+        let at = before.find("two").ok_or_else(|| Refusal::new(RefusalKind::NotFound, "there is no two"))?;
+        let splices = vec![Splice { range: at..at + 3, text: "TWO".to_owned() }];
+        Ok(Rewritten { splices, ..Rewritten::default() })
+    }
+}
+
+fn write(path: &str, content: &str) -> Value {
+    json!({ "file_path": path, "content": content })
+}
+
+#[tokio::test]
+async fn reads_and_writes_inside_are_not_asked_about() {
+    let desk = desk();
+    assert_eq!(desk.call("read", json!({ "file_path": "a.txt" })).await.status, Status::Ok);
+    assert_eq!(desk.call("write", write("new.txt", "x\n")).await.status, Status::Ok);
+    assert_eq!(desk.questions(), 0);
+}
+
+#[tokio::test]
+async fn secrets_and_places_outside_are_asked_about() {
+    for path in ["/w/.env", "/out/b.txt"] {
+        let desk = desk();
+        // Nobody answers: it does not happen, and nothing of the text is told.
+        let result = desk.call("read", json!({ "file_path": path })).await;
+        assert_eq!((result.status, result.error.unwrap().kind), (Status::Denied, ErrorKind::Denied), "{path}");
+        desk.answer(|params| decided(params, Consent::Once));
+        assert_eq!(desk.call("read", json!({ "file_path": path })).await.status, Status::Ok, "{path}");
+        assert_eq!(desk.questions(), 2);
+    }
+}
+
+#[tokio::test]
+async fn the_question_names_every_target_and_shows_the_change() {
+    let desk = desk();
+    desk.call("read", json!({ "file_path": "/w/.envrc" })).await;
+    desk.answer(|params| decided(params, Consent::Once));
+    assert_eq!(desk.call("read", json!({ "file_path": "/w/.envrc" })).await.status, Status::Ok);
+    desk.answer(|params| decided(params, Consent::Once));
+    assert_eq!(desk.call("write", write(".envrc", "export A=2\n")).await.status, Status::Ok);
+    let asked = desk.editor.asked.lock().unwrap().last().cloned().unwrap();
+    let call = &asked.calls[0];
+    assert_eq!((call.name.as_str(), call.targets.as_slice()), ("write", &["/w/.envrc".to_owned()][..]));
+    assert!(call.diff.as_ref().unwrap().contains("\n-export A=1\n+export A=2\n"), "{:?}", call.diff);
+    assert_eq!(desk.disk.bytes("/w/.envrc").unwrap(), b"export A=2\n");
+}
+
+#[tokio::test]
+async fn no_means_no() {
+    let desk = desk();
+    desk.answer(|params| decided_with(params, Consent::Deny, None, Some("not that one")));
+    let result = desk.call("write", write("/out/new.txt", "x\n")).await;
+    assert_eq!(result.status, Status::Denied);
+    assert!(text(&result).contains("not that one"));
+    // An answer without a decision on this call is none.
+    desk.answer(|_| ApproveResult { decisions: vec![] });
+    assert_eq!(desk.call("write", write("/out/new.txt", "x\n")).await.status, Status::Denied);
+    assert_eq!(desk.disk.bytes("/out/new.txt"), None);
+}
+
+#[tokio::test]
+async fn consent_for_the_session_covers_the_same_place_and_no_protected_one() {
+    let desk = desk();
+    desk.answer(|params| decided(params, Consent::Session));
+    assert_eq!(desk.call("write", write("/out/new.txt", "x\n")).await.status, Status::Ok);
+    assert_eq!(desk.call("write", write("/out/new.txt", "y\n")).await.status, Status::Ok);
+    assert_eq!(desk.questions(), 1);
+    assert_eq!(desk.call("write", write("/out/other.txt", "y\n")).await.status, Status::Denied);
+    desk.answer(|params| decided(params, Consent::Always));
+    assert_eq!(desk.call("write", write(".mcp.json", "{}\n")).await.status, Status::Ok);
+    assert_eq!(desk.call("write", write(".mcp.json", "{ }\n")).await.status, Status::Denied);
+}
+
+#[tokio::test]
+async fn a_person_can_give_other_arguments() {
+    let desk = desk();
+    desk.answer(|params| {
+        decided_with(params, Consent::Once, Some(&json!({"path": "/out/theirs.txt", "content": "t\n"})), None)
+    });
+    let result = desk.call("write", write("/out/mine.txt", "m\n")).await;
+    assert_eq!(result.status, Status::Ok, "{}", text(&result));
+    assert_eq!(desk.disk.bytes("/out/theirs.txt").unwrap(), b"t\n");
+    assert_eq!((desk.disk.bytes("/out/mine.txt"), desk.questions()), (None, 1));
+    desk.answer(|params| decided_with(params, Consent::Once, Some(&json!({"path": 7.5})), None));
+    let result = desk.call("write", write("/out/mine.txt", "m\n")).await;
+    assert_eq!(result.error.unwrap().kind, ErrorKind::InvalidArguments);
+}
+
+fn typed(desk: &Desk, text: &str) -> impl FnOnce() + Send + 'static {
+    let (documents, text) = (Arc::clone(&desk.documents), text.to_owned());
+    move || {
+        let document = documents.all().remove(0);
+        documents.change(&document.key, document.version + 1, vec![ContentChange { range: None, text }]);
+    }
+}
+
+#[tokio::test]
+async fn lines_that_only_moved_while_a_person_thought_are_changed() {
+    let desk = desk();
+    let key = desk.open("/out/b.txt", "one\ntwo\n");
+    let typing = typed(&desk, "zero\none\ntwo\n");
+    desk.answer(move |params| {
+        typing();
+        decided(params, Consent::Once)
+    });
+    let result = desk.call("shout", json!({})).await;
+    assert_eq!((result.status, result.applied), (Status::Ok, Some(AppliedPart::All)), "{}", text(&result));
+    assert_eq!((desk.text(&key).as_str(), desk.questions()), ("zero\none\nTWO\n", 1));
+}
+
+#[tokio::test]
+async fn another_change_than_the_one_shown_is_asked_about_again() {
+    let desk = desk();
+    let key = desk.open("/out/b.txt", "one\ntwo\n");
+    let typing = typed(&desk, "one\ntwo, and more\n");
+    desk.answer(move |params| {
+        typing();
+        decided(params, Consent::Once)
+    });
+    desk.answer(|params| decided(params, Consent::Once));
+    let result = desk.call("shout", json!({})).await;
+    assert_eq!((result.status, desk.questions()), (Status::Ok, 2), "{}", text(&result));
+    assert_eq!(desk.text(&key), "one\nTWO, and more\n");
+}
+
+#[tokio::test]
+async fn a_change_that_never_stays_the_same_is_a_conflict() {
+    let desk = desk();
+    let key = desk.open("/out/b.txt", "one\ntwo\n");
+    for round in 0..3 {
+        let typing = typed(&desk, &format!("one\ntwo {round}\n"));
+        desk.answer(move |params| {
+            typing();
+            decided(params, Consent::Once)
+        });
+    }
+    let result = desk.call("shout", json!({})).await;
+    assert_eq!((result.error.as_ref().unwrap().kind, desk.questions()), (ErrorKind::Conflict, 3));
+    assert_eq!(desk.text(&key), "one\ntwo 2\n");
+}
+
+#[tokio::test]
+async fn what_fails_shows_nothing_of_a_secret_before_consent() {
+    let desk = desk();
+    let result = desk.call("blurt", json!({})).await;
+    assert_eq!(result.status, Status::Denied);
+    assert!(!text(&result).contains("SECRET=1"), "{}", text(&result));
+    desk.answer(|params| decided(params, Consent::Once));
+    assert_eq!(desk.call("blurt", json!({})).await.error.unwrap().kind, ErrorKind::NotFound);
+}
+
+#[tokio::test]
+async fn a_preview_is_consent_once_for_what_it_showed() {
+    let desk = desk();
+    let call = || write("/out/new.txt", "x\n");
+    let preview = desk.dispatch.preview(params("write_file", call())).await;
+    assert!(preview.valid, "{:?}", preview.problems);
+    assert_eq!((preview.name.as_str(), preview.approval.decision), ("write", DecisionKind::Ask));
+    assert_eq!(preview.access.writes, ["file:///out/new.txt"]);
+    assert!(preview.diff.as_ref().unwrap().ends_with("+x\n"), "{:?}", preview.diff);
+    assert_eq!((desk.questions(), desk.disk.bytes("/out/new.txt")), (0, None));
+
+    let by =
+        |arguments: Value| CallParams { approved_by: Some(preview.preview_id.clone()), ..params("write", arguments) };
+    // Not for other arguments, nor for another session.
+    assert_eq!(desk.call_with(by(write("/out/new.txt", "y\n"))).await.status, Status::Denied);
+    let elsewhere = CallParams { session_id: Some("other".into()), ..by(call()) };
+    assert_eq!(desk.call_with(elsewhere).await.status, Status::Denied);
+    let questions = desk.questions();
+    let result = desk.call_with(by(json!({ "content": "x\n", "path": "/out/new.txt" }))).await;
+    assert_eq!((result.status, desk.questions()), (Status::Ok, questions), "{}", text(&result));
+    assert_eq!(desk.call_with(by(write("/out/new.txt", "x\ny\n"))).await.status, Status::Denied);
+}
+
+#[tokio::test]
+async fn a_preview_of_other_lines_is_no_consent() {
+    let desk = desk();
+    let key = desk.open("/out/b.txt", "one\ntwo\n");
+    let preview = desk.dispatch.preview(params("shout", json!({}))).await;
+    typed(&desk, "one\ntwo, and more\n")();
+    let call = CallParams { approved_by: Some(preview.preview_id), ..params("shout", json!({})) };
+    assert_eq!(desk.call_with(call).await.status, Status::Denied);
+    assert_eq!(desk.text(&key), "one\ntwo, and more\n");
+}
+
+#[tokio::test]
+async fn a_preview_of_what_cannot_run_says_why() {
+    let desk = desk();
+    for (name, arguments, words) in [
+        ("nothing", json!({}), "There is no tool"),
+        ("write", json!({ "file_path": "a" }), "`content` is missing"),
+        ("write", write("a.txt", "x"), "was not written, because"),
+    ] {
+        let preview = desk.dispatch.preview(params(name, arguments)).await;
+        assert!(!preview.valid && preview.problems[0].contains(words), "{:?}", preview.problems);
+    }
+}

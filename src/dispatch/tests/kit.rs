@@ -1,0 +1,290 @@
+//! A desk to test at: an editor that answers as a test wants, a disk in memory, and tools made of closures.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use crate::dispatch::{CallParams, CallResult, Dispatch};
+use crate::editor::{
+    Abilities, ApplyEdit, ApproveDecision, ApproveParams, ApproveResult, AskError, Consent, EditReply, Editor, News,
+    Resync,
+};
+use crate::languages::{Languages, Wait, WaitMode};
+use crate::permissions::{Rule, Trust};
+use crate::ports::{MemoryDisk, Ports, Seeded, SystemClock};
+use crate::tool::{Access, AnyTool, Capability, Content, Context, Outcome, Plan, ToolError, Traits};
+use crate::tools;
+use crate::workspace::documents::ContentChange;
+use crate::workspace::{Documents, Key, Roots, Workspace};
+
+/// What the editor answers to a question for consent; runs before the answer, so that it can change the world.
+pub(super) type Answer = Box<dyn FnOnce(&ApproveParams) -> ApproveResult + Send>;
+
+/// An editor that applies edits at once and echoes them.
+pub(super) struct FakeEditor {
+    pub abilities: Mutex<Abilities>,
+    pub answers: Mutex<VecDeque<Answer>>,
+    /// The questions that were asked.
+    pub asked: Mutex<Vec<ApproveParams>>,
+    /// When set, a question is never answered; the notice tells that it came.
+    pub silent: Mutex<Option<Arc<Notify>>>,
+    pub told: Mutex<Vec<News>>,
+    documents: Arc<Documents>,
+}
+
+#[async_trait]
+impl Editor for FakeEditor {
+    fn abilities(&self) -> Abilities {
+        self.abilities.lock().unwrap().clone()
+    }
+
+    async fn apply_edit(&self, edit: ApplyEdit, _: Duration) -> Result<EditReply, AskError> {
+        let Some(document) = self.documents.all().into_iter().find(|document| document.uri == edit.uri) else {
+            return Ok(EditReply { applied: false, reason: Some("not open".into()) });
+        };
+        if document.version != edit.version {
+            return Ok(EditReply { applied: false, reason: Some("another version".into()) });
+        }
+        // All edits are addressed in the text before: applied from the end, none moves another.
+        let changes = edit
+            .edits
+            .into_iter()
+            .rev()
+            .map(|edit| ContentChange { range: Some(edit.range), text: edit.new_text })
+            .collect();
+        self.documents.change(&document.key, document.version + 1, changes);
+        Ok(EditReply { applied: true, reason: None })
+    }
+
+    async fn resync(&self, _: &str, _: Duration) -> Result<Resync, AskError> {
+        Err(AskError::Unsupported)
+    }
+
+    async fn approve(&self, params: ApproveParams) -> Result<ApproveResult, AskError> {
+        self.asked.lock().unwrap().push(params.clone());
+        let silent = self.silent.lock().unwrap().clone();
+        if let Some(notice) = silent {
+            notice.notify_one();
+            std::future::pending::<()>().await;
+        }
+        let answer = self.answers.lock().unwrap().pop_front();
+        answer.map(|answer| answer(&params)).ok_or(AskError::Unsupported)
+    }
+
+    async fn pull_diagnostics(&self, _: &str, _: Duration) -> Result<(), AskError> {
+        Err(AskError::Unsupported)
+    }
+
+    fn tell(&self, news: News) {
+        self.told.lock().unwrap().push(news);
+    }
+}
+
+pub(super) fn decided(params: &ApproveParams, decision: Consent) -> ApproveResult {
+    decided_with(params, decision, None, None)
+}
+
+pub(super) fn decided_with(
+    params: &ApproveParams,
+    decision: Consent,
+    arguments: Option<&Value>,
+    feedback: Option<&str>,
+) -> ApproveResult {
+    let decide = |call: &crate::editor::ApproveCall| ApproveDecision {
+        call_id: call.call_id.clone(),
+        decision,
+        arguments: arguments.cloned(),
+        feedback: feedback.map(str::to_owned),
+    };
+    ApproveResult { decisions: params.calls.iter().map(decide).collect() }
+}
+
+type Planning = fn(&Context) -> Result<Plan, ToolError>;
+type Acting = Pin<Box<dyn Future<Output = Result<Outcome, ToolError>> + Send>>;
+
+/// A tool made of closures.
+pub(super) struct FakeTool {
+    traits: Traits,
+    act: Box<dyn Fn(Value, Context) -> Acting + Send + Sync>,
+    plan: Option<Planning>,
+    access: Access,
+}
+
+impl FakeTool {
+    pub(super) fn new<F>(name: &'static str, act: impl Fn(Value, Context) -> F + Send + Sync + 'static) -> FakeTool
+    where
+        F: Future<Output = Result<Outcome, ToolError>> + Send + 'static,
+    {
+        FakeTool {
+            traits: Traits {
+                name,
+                title: "A tool of a test",
+                capabilities: &[Capability::WritesFiles],
+                parallel: false,
+                deadline: Duration::from_secs(10),
+                aliases: &[],
+                names: &[],
+            },
+            act: Box::new(move |arguments, context| Box::pin(act(arguments, context))),
+            plan: None,
+            access: Access::default(),
+        }
+    }
+
+    /// Reads and writes this file.
+    pub(super) fn reaching(mut self, path: &str) -> FakeTool {
+        self.access = Access { reads: vec![path.to_owned()], writes: vec![path.to_owned()], ..Access::default() };
+        self
+    }
+
+    pub(super) fn parallel(mut self) -> FakeTool {
+        self.traits.capabilities = &[Capability::ReadsFiles];
+        self.traits.parallel = true;
+        self
+    }
+
+    pub(super) fn planning(mut self, plan: Planning) -> FakeTool {
+        self.plan = Some(plan);
+        self
+    }
+
+    pub(super) fn ruled(self, rule: Rule) -> (Arc<dyn AnyTool>, Rule) {
+        (Arc::new(self), rule)
+    }
+}
+
+pub(super) fn said(text: &str) -> Outcome {
+    Outcome { content: vec![Content::text(text)], structured: None }
+}
+
+#[async_trait]
+impl AnyTool for FakeTool {
+    fn traits(&self) -> &Traits {
+        &self.traits
+    }
+
+    fn description(&self) -> String {
+        "Does what a test wants.".to_owned()
+    }
+
+    fn schema(&self) -> Value {
+        json!({ "type": "object", "properties": { "word": { "type": "string" } } })
+    }
+
+    fn access(&self, _: &Value) -> Access {
+        self.access.clone()
+    }
+
+    fn validate(&self, _: &Value) -> Result<(), ToolError> {
+        Ok(())
+    }
+
+    async fn plan(&self, _: &Value, context: &Context) -> Result<Plan, ToolError> {
+        self.plan.map_or(Ok(Plan::Run), |plan| plan(context))
+    }
+
+    async fn run(&self, arguments: Value, context: &Context) -> Result<Outcome, ToolError> {
+        (self.act)(arguments, context.clone()).await
+    }
+}
+
+/// Everything a test needs.
+pub(super) struct Desk {
+    pub dispatch: Arc<Dispatch>,
+    pub editor: Arc<FakeEditor>,
+    pub documents: Arc<Documents>,
+    pub workspace: Arc<Workspace>,
+    pub disk: Arc<MemoryDisk>,
+}
+
+impl Desk {
+    /// The built-in tools in a workspace with the folder `/w`.
+    pub(super) fn new(disk: MemoryDisk) -> Desk {
+        let built_in = tools::table().into_iter().map(|tool| {
+            let rule = Rule::of(tool.traits().name);
+            (tool, rule)
+        });
+        Desk::over(disk, built_in)
+    }
+
+    pub(super) fn over(disk: MemoryDisk, tools: impl IntoIterator<Item = (Arc<dyn AnyTool>, Rule)>) -> Desk {
+        let disk = Arc::new(disk);
+        let documents = Arc::new(Documents::new());
+        let editor = Arc::new(FakeEditor {
+            abilities: Mutex::new(Abilities { approve: true, events: true, ..Abilities::default() }),
+            answers: Mutex::default(),
+            asked: Mutex::default(),
+            silent: Mutex::default(),
+            told: Mutex::default(),
+            documents: Arc::clone(&documents),
+        });
+        let clock = Arc::new(SystemClock);
+        let ports = Ports { disk: disk.clone(), clock, random: Arc::new(Seeded::new(1)) };
+        let workspace = Arc::new(Workspace::new(ports.clone(), editor.clone(), Arc::clone(&documents)));
+        workspace.set_roots(Roots { folders: vec![PathBuf::from("/w")] });
+        let trust = Arc::new(Trust::new());
+        let languages = Languages::new(ports, editor.clone(), &documents, Arc::clone(&trust));
+        let dispatch = Dispatch::over(tools, Arc::clone(&workspace), languages, Arc::default(), trust);
+        Desk { dispatch, editor, documents, workspace, disk }
+    }
+
+    /// Opens a document of a file.
+    pub(super) fn open(&self, path: &str, text: &str) -> Key {
+        let key = Key::File(PathBuf::from(path));
+        self.documents.open(key.clone(), &format!("file://{path}"), "plaintext", 1, text);
+        key
+    }
+
+    pub(super) fn text(&self, key: &Key) -> String {
+        self.documents.get(key).unwrap().text.to_string()
+    }
+
+    pub(super) fn answer(
+        &self,
+        answer: impl FnOnce(&ApproveParams) -> ApproveResult + Send + 'static,
+    ) {
+        self.editor.answers.lock().unwrap().push_back(Box::new(answer));
+    }
+
+    pub(super) fn questions(&self) -> usize {
+        self.editor.asked.lock().unwrap().len()
+    }
+
+    pub(super) async fn call(&self, name: &str, arguments: Value) -> CallResult {
+        self.call_with(params(name, arguments)).await
+    }
+
+    pub(super) async fn call_with(&self, params: CallParams) -> CallResult {
+        let admitted = self.dispatch.admit(params);
+        self.dispatch.run(admitted).await
+    }
+}
+
+pub(super) fn params(name: &str, arguments: Value) -> CallParams {
+    CallParams {
+        name: name.to_owned(),
+        arguments: Some(arguments),
+        diagnostics: Wait { wait: WaitMode::None, ..Wait::default() },
+        ..CallParams::default()
+    }
+}
+
+/// The text of a result.
+pub(super) fn text(result: &CallResult) -> String {
+    result
+        .content
+        .iter()
+        .map(|content| match content {
+            Content::Text { text } => text.as_str(),
+            Content::Image { .. } => "[image]",
+        })
+        .collect::<Vec<_>>()
+        .join("\n")
+}

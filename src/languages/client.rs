@@ -1,0 +1,172 @@
+//! One language server: a connection that is initialised, fed documents, asked for diagnostics and answered whatever it
+//! asks, on a task of its own. What it says goes out as [`ServerEvent`]s; nothing here judges it.
+
+mod answers;
+mod capabilities;
+mod documents;
+mod pull;
+mod session;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc;
+use tokio_util::task::TaskTracker;
+
+use super::known::Server;
+use super::settle::Rev;
+use crate::ports::Clock;
+use crate::process::Child;
+use crate::text::{Encoding, Splice, Text};
+use crate::workspace::Key;
+
+/// What a server is told. It takes effect in order, and not before the server is initialised.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Command {
+    /// A document is open.
+    Open {
+        /// Which.
+        key: Key,
+        /// How the server will know it.
+        uri: String,
+        /// Its language.
+        language_id: String,
+        /// Our number of its text.
+        rev: Rev,
+        /// The text.
+        text: Text,
+    },
+    /// It changed.
+    Change {
+        /// Which.
+        key: Key,
+        /// Our number of the new text.
+        rev: Rev,
+        /// The changes, one after the other, each in bytes of the text before it.
+        steps: Arc<[Splice]>,
+    },
+    /// It was saved as it is.
+    Save(Key),
+    /// It is of no interest any more.
+    Close(Key),
+    /// Its diagnostics are wanted now.
+    Pull(Key),
+    /// Files changed on the disk: URI and `1` created, `2` changed, `3` deleted.
+    Watched(Vec<(String, u8)>),
+    /// Be gone, politely, within this time.
+    Shutdown(Duration),
+}
+
+/// What a server does or says.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum ServerEvent {
+    /// It is initialised.
+    Ready {
+        /// How its positions count.
+        encoding: Encoding,
+    },
+    /// Whether it can be asked for diagnostics (known after the start, and when it registers it later).
+    Pulls(bool),
+    /// A text of a document is on its way to it.
+    Sent {
+        /// Which document.
+        key: Key,
+        /// Which text.
+        rev: Rev,
+    },
+    /// It published diagnostics.
+    Published {
+        /// The document as the server spells it.
+        uri: String,
+        /// The version it put on them.
+        version: Option<i32>,
+        /// As they came.
+        items: Vec<Value>,
+    },
+    /// It answered for a document.
+    Pulled {
+        /// Which document.
+        key: Key,
+        /// The text that was asked about.
+        rev: Rev,
+        /// As they came, of all its identifiers.
+        items: Vec<Value>,
+        /// What it said of other documents on that occasion, by URI.
+        related: Vec<(String, Vec<Value>)>,
+    },
+    /// It did not answer for a document.
+    PullFailed {
+        /// Which document.
+        key: Key,
+        /// The text that was asked about.
+        rev: Rev,
+        /// Why.
+        why: String,
+    },
+    /// It reports on its work.
+    Progress {
+        /// Names the work.
+        token: String,
+        /// Whether it begins (or ends).
+        begin: bool,
+    },
+    /// It is gone.
+    Ended {
+        /// How, in words that go behind its name.
+        why: String,
+        /// The end of its error stream.
+        stderr: String,
+    },
+}
+
+/// Takes what a server does or says; must return at once.
+pub(super) type Sink = Arc<dyn Fn(ServerEvent) + Send + Sync>;
+
+/// A folder as a server gets it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Root {
+    /// Its path.
+    pub path: PathBuf,
+    /// Its `file:` URI.
+    pub uri: String,
+}
+
+/// The pipes of a server, and its process if it has one (a test's has none).
+pub(super) struct Pipes {
+    /// What it writes.
+    pub reader: Box<dyn AsyncRead + Unpin + Send>,
+    /// What it reads.
+    pub writer: Box<dyn AsyncWrite + Unpin + Send>,
+    /// The process.
+    pub child: Option<Child>,
+}
+
+/// A server's task; it ends with the server, and the server with it.
+#[derive(Debug)]
+pub(super) struct Client {
+    commands: mpsc::UnboundedSender<Command>,
+}
+
+impl Client {
+    /// Starts to talk to a server, on a task that `tasks` keeps count of. Its last event is [`ServerEvent::Ended`].
+    pub(super) fn start(
+        pipes: Pipes,
+        server: Arc<Server>,
+        root: Option<Root>,
+        clock: Arc<dyn Clock>,
+        sink: Sink,
+        tasks: &TaskTracker,
+    ) -> Client {
+        let (commands, queue) = mpsc::unbounded_channel();
+        tasks.spawn(session::run(pipes, server, root, clock, sink, queue));
+        Client { commands }
+    }
+
+    /// Tells the server something. Never blocks; when it is gone, nothing happens.
+    pub(super) fn tell(&self, command: Command) {
+        let _ = self.commands.send(command);
+    }
+}

@@ -1,0 +1,277 @@
+//! The answer to everything a server asks or tells by itself. No request stays without one.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tracing::debug;
+
+use super::capabilities::{folder, placeholders};
+use super::{Root, ServerEvent, Sink};
+use crate::languages::known::{Server, filled, section};
+use crate::rpc::{Fault, Handler};
+
+/// What the session must know of what the server said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Notice {
+    /// What it can be asked changed, or its answers did: ask again.
+    AskAgain,
+    /// The connection is over.
+    Closed(String),
+}
+
+/// One registration for diagnostics.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Registration {
+    /// The identifier to ask with.
+    pub(super) identifier: Option<String>,
+    /// Only for these languages; empty: for all.
+    pub(super) languages: Vec<String>,
+}
+
+/// What a server registered after its start, by the id it gave.
+#[derive(Debug, Default)]
+pub(super) struct Registered {
+    pulls: BTreeMap<String, Registration>,
+    watches: BTreeMap<String, ()>,
+}
+
+impl Registered {
+    /// The identifiers to ask with for a language, each once.
+    pub(super) fn identifiers(&self, language_id: &str) -> Vec<Option<String>> {
+        let mut found: Vec<Option<String>> = self
+            .pulls
+            .values()
+            .filter(|pull| pull.languages.is_empty() || pull.languages.iter().any(|id| id == language_id))
+            .map(|pull| pull.identifier.clone())
+            .collect();
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    /// Whether it can be asked at all.
+    pub(super) fn pulls(&self) -> bool {
+        !self.pulls.is_empty()
+    }
+
+    /// Whether it wants to hear of files on the disk.
+    pub(super) fn watches(&self) -> bool {
+        !self.watches.is_empty()
+    }
+
+    /// It can be asked, as it said from the beginning.
+    pub(super) fn from_the_start(&mut self, identifier: Option<String>) {
+        self.pulls.insert(String::new(), Registration { identifier, languages: Vec::new() });
+    }
+
+    /// One way of asking turned out not to work.
+    pub(super) fn never_again(&mut self, identifier: Option<&str>) {
+        self.pulls.retain(|_, pull| pull.identifier.as_deref() != identifier);
+    }
+
+    /// Takes registrations; says whether what can be asked changed.
+    fn register(&mut self, params: &Value) -> bool {
+        let mut changed = false;
+        for item in params["registrations"].as_array().into_iter().flatten() {
+            let id = item["id"].as_str().unwrap_or_default().to_owned();
+            let options = &item["registerOptions"];
+            match item["method"].as_str() {
+                Some("textDocument/diagnostic") => {
+                    let filters = options["documentSelector"].as_array().into_iter().flatten();
+                    let languages: Vec<Option<String>> =
+                        filters.map(|filter| filter["language"].as_str().map(str::to_owned)).collect();
+                    // A filter without a language fits them all.
+                    let languages = languages.into_iter().collect::<Option<Vec<String>>>().unwrap_or_default();
+                    let identifier = options["identifier"].as_str().map(str::to_owned);
+                    self.pulls.insert(id, Registration { identifier, languages });
+                    changed = true;
+                }
+                Some("workspace/didChangeWatchedFiles") => {
+                    self.watches.insert(id, ());
+                }
+                _ => {}
+            }
+        }
+        changed
+    }
+
+    fn unregister(&mut self, params: &Value) -> bool {
+        let mut changed = false;
+        // The misspelling is the protocol's own.
+        let list = params["unregisterations"].as_array().or_else(|| params["unregistrations"].as_array());
+        for item in list.into_iter().flatten() {
+            let id = item["id"].as_str().unwrap_or_default();
+            changed |= self.pulls.remove(id).is_some();
+            self.watches.remove(id);
+        }
+        changed
+    }
+}
+
+/// Answers one server.
+pub(super) struct Answers {
+    pub(super) server: Arc<Server>,
+    pub(super) root: Option<Root>,
+    pub(super) registered: Arc<Mutex<Registered>>,
+    pub(super) sink: Sink,
+    pub(super) notices: mpsc::UnboundedSender<Notice>,
+}
+
+impl Answers {
+    fn registered(&self) -> MutexGuard<'_, Registered> {
+        self.registered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn configuration(&self, params: &Value) -> Value {
+        let (path, uri) = placeholders(self.root.as_ref());
+        let settings = filled(&self.server.settings, &path, &uri);
+        let items = params["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+        items.iter().map(|item| section(&settings, item["section"].as_str())).collect()
+    }
+
+    fn ask_again(&self) {
+        (self.sink)(ServerEvent::Pulls(self.registered().pulls()));
+        let _ = self.notices.send(Notice::AskAgain);
+    }
+}
+
+impl Handler for Answers {
+    fn request(&self, method: &str, params: Value) -> Result<Value, Fault> {
+        if let Some(answer) = self.server.answers.get(method) {
+            return Ok(answer.clone());
+        }
+        match method {
+            "workspace/configuration" => Ok(self.configuration(&params)),
+            "workspace/workspaceFolders" => Ok(self.root.as_ref().map_or(Value::Null, |root| json!([folder(root)]))),
+            "client/registerCapability" => {
+                let changed = self.registered().register(&params);
+                if changed {
+                    self.ask_again();
+                }
+                Ok(Value::Null)
+            }
+            "client/unregisterCapability" => {
+                let changed = self.registered().unregister(&params);
+                if changed {
+                    self.ask_again();
+                }
+                Ok(Value::Null)
+            }
+            "workspace/applyEdit" => {
+                Ok(json!({ "applied": false, "failureReason": "this client does not let servers edit" }))
+            }
+            "workspace/diagnostic/refresh" => {
+                let _ = self.notices.send(Notice::AskAgain);
+                Ok(Value::Null)
+            }
+            "window/workDoneProgress/create"
+            | "window/showMessageRequest"
+            | "workspace/codeLens/refresh"
+            | "workspace/semanticTokens/refresh"
+            | "workspace/inlayHint/refresh"
+            | "workspace/inlineValue/refresh"
+            | "workspace/foldingRange/refresh" => Ok(Value::Null),
+            "window/showDocument" => Ok(json!({ "success": false })),
+            _ => Err(Fault::unknown(method)),
+        }
+    }
+
+    fn notification(&self, method: &str, mut params: Value) {
+        match method {
+            "textDocument/publishDiagnostics" => {
+                let items = match params["diagnostics"].take() {
+                    Value::Array(items) => items,
+                    _ => Vec::new(),
+                };
+                let version = params["version"].as_i64().and_then(|version| i32::try_from(version).ok());
+                if let Some(uri) = params["uri"].as_str() {
+                    (self.sink)(ServerEvent::Published { uri: uri.to_owned(), version, items });
+                }
+            }
+            "$/progress" => {
+                let begin = match params["value"]["kind"].as_str() {
+                    Some("begin") => true,
+                    Some("end") => false,
+                    _ => return,
+                };
+                (self.sink)(ServerEvent::Progress { token: params["token"].to_string(), begin });
+            }
+            "window/logMessage" | "window/showMessage" => {
+                debug!(server = self.server.name, message = params["message"].as_str().unwrap_or_default());
+            }
+            _ => {}
+        }
+    }
+
+    fn closed(&self, why: &str) {
+        let _ = self.notices.send(Notice::Closed(why.to_owned()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::DiagnosticsSettings;
+    use crate::languages::known::servers;
+    use crate::rpc::code;
+
+    fn answers(name: &str) -> (Answers, mpsc::UnboundedReceiver<Notice>) {
+        let server = servers(&DiagnosticsSettings::default()).into_iter().find(|server| server.name == name).unwrap();
+        let (notices, queue) = mpsc::unbounded_channel();
+        let root = Some(Root { path: "/w/app".into(), uri: "file:///w/app".into() });
+        let registered = Arc::default();
+        (Answers { server: Arc::new(server), root, registered, sink: Arc::new(|_| {}), notices }, queue)
+    }
+
+    #[test]
+    fn every_request_gets_an_answer_of_its_kind() {
+        let (answers, _) = answers("eslint");
+        let check = |method: &str, params: Value, expected: Value| {
+            assert_eq!(answers.request(method, params).unwrap(), expected, "{method}");
+        };
+        check("workspace/configuration", json!({ "items": [] }), json!([]));
+        check("workspace/workspaceFolders", Value::Null, json!([{ "uri": "file:///w/app", "name": "app" }]));
+        check("client/registerCapability", json!({ "registrations": [] }), Value::Null);
+        check("window/workDoneProgress/create", json!({ "token": 1 }), Value::Null);
+        check("window/showMessageRequest", json!({ "message": "?" }), Value::Null);
+        check("window/showDocument", json!({ "uri": "x:" }), json!({ "success": false }));
+        check("eslint/confirmESLintExecution", json!({}), json!(4));
+        assert_eq!(answers.request("workspace/applyEdit", json!({})).unwrap()["applied"], false);
+        let folder = &answers.request("workspace/configuration", json!({ "items": [{ "section": "" }] })).unwrap()[0];
+        assert_eq!(folder["workspaceFolder"]["uri"], "file:///w/app");
+        let many = json!({ "items": [{ "section": "a" }, {}, { "section": "b" }] });
+        assert_eq!(answers.request("workspace/configuration", many).unwrap().as_array().unwrap().len(), 3);
+        let Err(fault) = answers.request("their/own", Value::Null) else { panic!("answered") };
+        assert_eq!(fault.code, code::METHOD_NOT_FOUND);
+    }
+
+    #[test]
+    fn registrations_come_and_go() {
+        let (answers, mut notices) = answers("ruff");
+        let register = |id: &str, method: &str, options: Value| {
+            let item = json!({ "id": id, "method": method, "registerOptions": options });
+            answers.request("client/registerCapability", json!({ "registrations": [item] })).unwrap();
+        };
+        register("w", "workspace/didChangeWatchedFiles", json!({ "watchers": [] }));
+        assert!(answers.registered().watches() && !answers.registered().pulls());
+        assert_eq!(notices.try_recv().ok(), None);
+        register(
+            "1",
+            "textDocument/diagnostic",
+            json!({ "identifier": "a", "documentSelector": [{ "language": "python" }] }),
+        );
+        register("2", "textDocument/diagnostic", json!({ "documentSelector": null }));
+        register("3", "textDocument/diagnostic", json!({ "documentSelector": [{ "scheme": "file" }] }));
+        assert_eq!(notices.try_recv(), Ok(Notice::AskAgain));
+        assert_eq!(answers.registered().identifiers("python"), [None, Some("a".to_owned())]);
+        assert_eq!(answers.registered().identifiers("toml"), [None]);
+        let gone = json!({ "unregisterations": [{ "id": "2" }, { "id": "3" }, { "id": "w" }] });
+        answers.request("client/unregisterCapability", gone).unwrap();
+        assert_eq!(answers.registered().identifiers("python"), [Some("a".to_owned())]);
+        assert!(!answers.registered().watches());
+        answers.registered().never_again(Some("a"));
+        assert!(!answers.registered().pulls());
+    }
+}

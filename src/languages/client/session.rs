@@ -1,0 +1,310 @@
+//! The life of one server: initialise, feed, ask, end.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::Instant;
+use tracing::{debug, warn};
+
+use super::answers::{Answers, Notice, Registered};
+use super::capabilities::{Abilities, abilities, initialize};
+use super::documents::Document;
+use super::pull::{Memory, Outcome, pull};
+use super::{Command, Pipes, Root, ServerEvent, Sink};
+use crate::languages::known::Server;
+use crate::languages::settle::Rev;
+use crate::ports::Clock;
+use crate::process::Child;
+use crate::rpc::Peer;
+use crate::workspace::Key;
+
+/// How long `initialize` may take.
+const INITIALIZE: Duration = Duration::from_secs(60);
+
+/// So long after the last change the diagnostics are asked for when nobody waits for them.
+const IDLE: Duration = Duration::from_millis(150);
+
+/// How long an ending process may take to tell how it ended.
+const EXIT: Duration = Duration::from_millis(500);
+
+/// How long a process may take to go when it is asked to.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Talks to one server until it is gone.
+pub(super) async fn run(
+    pipes: Pipes,
+    server: Arc<Server>,
+    root: Option<Root>,
+    clock: Arc<dyn Clock>,
+    sink: Sink,
+    mut commands: mpsc::UnboundedReceiver<Command>,
+) {
+    let (notices, mut noticed) = mpsc::unbounded_channel();
+    let registered = Arc::new(Mutex::new(Registered::default()));
+    let answers = Answers {
+        server: Arc::clone(&server),
+        root: root.clone(),
+        registered: Arc::clone(&registered),
+        sink: Arc::clone(&sink),
+        notices,
+    };
+    let peer = Peer::start(pipes.reader, pipes.writer, Arc::clone(&clock), |_| answers);
+    let mut queued = Vec::new();
+    let greeting = greet(&peer, &server, root.as_ref());
+    tokio::pin!(greeting);
+    // Commands wait while the server starts, except the one to end it.
+    let greeted = loop {
+        tokio::select! {
+            greeted = &mut greeting => break greeted,
+            command = commands.recv() => match command {
+                Some(Command::Shutdown(_)) | None => break Err("was ended while it started".to_owned()),
+                Some(command) => queued.push(command),
+            },
+        }
+    };
+    let why = match greeted {
+        Err(why) => why,
+        Ok(abilities) => {
+            if let Some(identifier) = abilities.pull.clone() {
+                lock(&registered).from_the_start(identifier);
+            }
+            sink(ServerEvent::Ready { encoding: abilities.encoding });
+            sink(ServerEvent::Pulls(lock(&registered).pulls()));
+            let mut session = Session {
+                peer: peer.clone(),
+                clock: Arc::clone(&clock),
+                sink: Arc::clone(&sink),
+                abilities,
+                registered,
+                documents: HashMap::new(),
+                pulls: JoinSet::new(),
+            };
+            for command in queued {
+                session.obey(command);
+            }
+            session.serve(&mut commands, &mut noticed).await
+        }
+    };
+    let (exit, stderr) = end(&peer, pipes.child, &*clock).await;
+    sink(ServerEvent::Ended { why: exit.unwrap_or(why), stderr });
+}
+
+/// `initialize` and `initialized`; the error says why the server is of no use.
+fn greet(
+    peer: &Peer,
+    server: &Server,
+    root: Option<&Root>,
+) -> impl Future<Output = Result<Abilities, String>> + Send + use<> {
+    let answer = peer.request("initialize", initialize(server, root), INITIALIZE);
+    let peer = peer.clone();
+    let settings = server.settings.clone();
+    async move {
+        let answer = answer.await.map_err(|error| format!("could not be initialised: {error}"))?;
+        peer.notify("initialized", json!({}));
+        // Some servers wait for this one before they look at their configuration.
+        peer.notify("workspace/didChangeConfiguration", json!({ "settings": settings }));
+        Ok(abilities(&answer))
+    }
+}
+
+/// Ends what is left of the server. How its process ended, and the end of its error stream.
+async fn end(peer: &Peer, child: Option<Child>, clock: &dyn Clock) -> (Option<String>, String) {
+    peer.close();
+    let Some(child) = child else { return (None, String::new()) };
+    let by_itself = tokio::select! {
+        exit = child.exited() => Some(exit),
+        () = clock.sleep(EXIT) => None,
+    };
+    if by_itself.is_none() {
+        child.stop(GRACE);
+        child.exited().await;
+    }
+    (by_itself.map(|exit| exit.to_string()), child.stderr())
+}
+
+fn lock(registered: &Mutex<Registered>) -> MutexGuard<'_, Registered> {
+    registered.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+struct Open {
+    document: Document,
+    memory: Memory,
+    /// The question that is open.
+    asking: Option<AbortHandle>,
+    /// When to ask, if nobody wants to know before.
+    ask_at: Option<Instant>,
+}
+
+struct Session {
+    peer: Peer,
+    clock: Arc<dyn Clock>,
+    sink: Sink,
+    abilities: Abilities,
+    registered: Arc<Mutex<Registered>>,
+    documents: HashMap<Key, Open>,
+    pulls: JoinSet<(Key, Rev, Outcome)>,
+}
+
+impl Session {
+    /// Serves until the server is gone or shall go; why.
+    async fn serve(
+        &mut self,
+        commands: &mut mpsc::UnboundedReceiver<Command>,
+        noticed: &mut mpsc::UnboundedReceiver<Notice>,
+    ) -> String {
+        loop {
+            let idle = self.documents.values().filter_map(|open| open.ask_at).min();
+            let idle = idle.map(|at| self.clock.sleep(at.saturating_duration_since(self.clock.now())));
+            let idle = async move {
+                match idle {
+                    Some(sleep) => sleep.await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                command = commands.recv() => match command {
+                    Some(Command::Shutdown(grace)) => {
+                        self.shut_down(grace).await;
+                        return "was ended".into();
+                    }
+                    Some(command) => self.obey(command),
+                    None => return "was dropped".into(),
+                },
+                notice = noticed.recv() => match notice {
+                    Some(Notice::AskAgain) => self.ask_all(),
+                    Some(Notice::Closed(why)) => return why,
+                    None => return "its connection is over".into(),
+                },
+                Some(done) = self.pulls.join_next() => match done {
+                    Ok((key, rev, outcome)) => self.answered(key, rev, outcome),
+                    Err(error) if error.is_cancelled() => {}
+                    Err(error) => warn!(%error, "asking for diagnostics"),
+                },
+                () = idle => {
+                    let now = self.clock.now();
+                    let due = |open: &Open| open.ask_at.is_some_and(|at| at <= now);
+                    let due: Vec<Key> =
+                        self.documents.iter().filter(|(_, open)| due(open)).map(|(key, _)| key.clone()).collect();
+                    due.iter().for_each(|key| self.ask(key));
+                }
+            }
+        }
+    }
+
+    /// `shutdown`, `exit`; the process is looked after by the caller.
+    async fn shut_down(&mut self, grace: Duration) {
+        self.pulls.abort_all();
+        if let Err(error) = self.peer.request("shutdown", Value::Null, grace).await {
+            debug!(%error, "shutting a server down");
+        }
+        self.peer.notify("exit", Value::Null);
+        // The notification is on the queue; the server closes its side when it has read it.
+        let clock = Arc::clone(&self.clock);
+        tokio::select! {
+            () = self.peer.closed() => {}
+            () = clock.sleep(grace) => {}
+        }
+    }
+
+    fn obey(&mut self, command: Command) {
+        match command {
+            Command::Open { key, uri, language_id, rev, text } => {
+                let (document, params) = Document::open(uri, language_id, rev, &text);
+                (self.sink)(ServerEvent::Sent { key: key.clone(), rev });
+                self.peer.notify("textDocument/didOpen", params);
+                let open = Open { document, memory: Memory::new(), asking: None, ask_at: None };
+                self.documents.insert(key.clone(), open);
+                self.ask(&key);
+            }
+            Command::Change { key, rev, steps } => {
+                let Some(open) = self.documents.get_mut(&key) else { return };
+                if let Some(asking) = open.asking.take() {
+                    asking.abort();
+                }
+                let params = open.document.change(rev, &steps, &self.abilities);
+                open.ask_at = Some(self.clock.now() + IDLE);
+                (self.sink)(ServerEvent::Sent { key, rev });
+                if self.abilities.changes {
+                    self.peer.notify("textDocument/didChange", params);
+                }
+            }
+            Command::Save(key) => {
+                let (Some(open), Some(with_text)) = (self.documents.get(&key), self.abilities.save) else { return };
+                self.peer.notify("textDocument/didSave", open.document.save(with_text));
+            }
+            Command::Close(key) => {
+                let Some(open) = self.documents.remove(&key) else { return };
+                if let Some(asking) = open.asking {
+                    asking.abort();
+                }
+                self.peer.notify("textDocument/didClose", json!({ "textDocument": open.document.name() }));
+            }
+            Command::Pull(key) => {
+                // One that is under way is for the text it has, since every change ends it.
+                if self.documents.get(&key).is_some_and(|open| open.asking.is_none()) {
+                    self.ask(&key);
+                }
+            }
+            Command::Watched(files) => {
+                if lock(&self.registered).watches() {
+                    let changes: Vec<Value> =
+                        files.iter().map(|(uri, kind)| json!({ "uri": uri, "type": kind })).collect();
+                    self.peer.notify("workspace/didChangeWatchedFiles", json!({ "changes": changes }));
+                }
+            }
+            Command::Shutdown(_) => {}
+        }
+    }
+
+    fn ask_all(&mut self) {
+        let mut keys: Vec<Key> = self.documents.keys().cloned().collect();
+        keys.sort();
+        keys.iter().for_each(|key| self.ask(key));
+    }
+
+    /// Asks for the diagnostics of a document as the server has it; a question that is open is taken back.
+    fn ask(&mut self, key: &Key) {
+        let Some(open) = self.documents.get_mut(key) else { return };
+        open.ask_at = None;
+        let identifiers = lock(&self.registered).identifiers(&open.document.language_id);
+        if identifiers.is_empty() {
+            return;
+        }
+        if let Some(asking) = open.asking.take() {
+            asking.abort();
+        }
+        let (rev, key) = (open.document.rev, key.clone());
+        let work = pull(
+            self.peer.clone(),
+            Arc::clone(&self.clock),
+            open.document.uri.clone(),
+            identifiers,
+            open.memory.clone(),
+        );
+        open.asking = Some(self.pulls.spawn(async move { (key, rev, work.await) }));
+    }
+
+    fn answered(&mut self, key: Key, rev: Rev, outcome: Outcome) {
+        for identifier in &outcome.never {
+            lock(&self.registered).never_again(identifier.as_deref());
+            (self.sink)(ServerEvent::Pulls(lock(&self.registered).pulls()));
+        }
+        // An answer that crossed with a change, or with the end of the document, is about a text nobody has any more.
+        let Some(open) = self.documents.get_mut(&key).filter(|open| open.document.rev == rev) else { return };
+        open.asking = None;
+        match outcome.failed {
+            Some(why) => (self.sink)(ServerEvent::PullFailed { key, rev, why }),
+            None if outcome.memory.is_empty() => {}
+            None => {
+                let items = outcome.items();
+                open.memory = outcome.memory;
+                (self.sink)(ServerEvent::Pulled { key, rev, items, related: outcome.related });
+            }
+        }
+    }
+}

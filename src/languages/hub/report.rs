@@ -1,0 +1,192 @@
+//! What was settled, as a report.
+
+use std::collections::BTreeSet;
+
+use tokio::time::Instant;
+
+use super::documents::{Doc, Place};
+use super::wait::{CLOSED, Late, Settled, WaitDoc, Waiting};
+use super::{Base, Hub, SourceKey};
+use crate::config::OwnServers;
+use crate::languages::problems::{self, Located};
+use crate::languages::settle::Set;
+use crate::languages::verdict::{
+    Baseline, DiagnosticsReport, DocumentReport, FileReport, Problem, SourceReport, Verdict,
+};
+use crate::text::{Encoding, LineBreaks};
+
+/// The id under which it is told that no source speaks of a document.
+const NOBODY: &str = "language server";
+
+/// Errors in so many other files are told.
+const OTHER_FILES: usize = 5;
+
+impl Hub {
+    /// What came of a wait.
+    pub(super) fn report(&self, waiting: &Waiting) -> DiagnosticsReport {
+        let documents: Vec<DocumentReport> =
+            waiting.docs.iter().map(|doc| self.document_report(waiting, doc)).collect();
+        let other_files = self.other_files(waiting, &documents);
+        DiagnosticsReport { documents, other_files }
+    }
+
+    fn document_report(&self, waiting: &Waiting, wanted: &WaitDoc) -> DocumentReport {
+        let mut sources: Vec<SourceReport> = wanted
+            .settled
+            .iter()
+            .map(|(source, settled)| {
+                let waited = u64::try_from((settled.at - waiting.started).as_millis()).unwrap_or(u64::MAX);
+                self.source_report(wanted, source, settled, waiting.encoding).with_waited(waited)
+            })
+            .collect();
+        if !wanted.closed {
+            self.add_absent(wanted, &mut sources);
+        } else if sources.is_empty() {
+            sources.push(SourceReport::new(NOBODY, Verdict::Superseded).with_detail(CLOSED));
+        }
+        sources.sort_by(|a, b| a.id.cmp(&b.id));
+        DocumentReport { uri: wanted.uri.clone(), version: wanted.version, sources }
+    }
+
+    fn source_report(
+        &self,
+        wanted: &WaitDoc,
+        source: &SourceKey,
+        settled: &Settled,
+        encoding: Encoding,
+    ) -> SourceReport {
+        let report = SourceReport::new(self.id_of(source), settled.verdict);
+        let report = match (&settled.set, self.docs.get(&wanted.key)) {
+            (Some(set), Some(doc)) => self.with_set(report, doc, source, set, wanted.base.as_ref(), encoding),
+            _ => report,
+        };
+        match &settled.detail {
+            Some(detail) => report.with_detail(detail),
+            None => report,
+        }
+    }
+
+    /// A report with what a source said, held against what it had said before the edit.
+    fn with_set(
+        &self,
+        report: SourceReport,
+        doc: &Doc,
+        source: &SourceKey,
+        set: &Set,
+        base: Option<&Base>,
+        encoding: Encoding,
+    ) -> SourceReport {
+        let Some(version) = doc.at(set.rev) else { return report };
+        let baseline = base.and_then(|base| baseline(doc, source, set, base));
+        let delta = problems::delta(baseline.as_deref(), &set.problems);
+        let known = if baseline.is_some() { Baseline::Known } else { Baseline::None };
+        report.with_delta(known, &delta, &version.text, encoding, self.settings.diagnostics.max_per_file)
+    }
+
+    /// Why servers that would serve the document do not.
+    fn add_absent(&self, wanted: &WaitDoc, sources: &mut Vec<SourceReport>) {
+        let Some(doc) = self.docs.get(&wanted.key) else { return };
+        let untrusted = doc.places.values().any(|place| matches!(place, Place::Untrusted { .. }));
+        let nobody = sources.is_empty() && !untrusted;
+        for (kind, place) in &doc.places {
+            let report = match place {
+                Place::Untrusted { name } => SourceReport::new(name, Verdict::Untrusted)
+                    .with_detail("it would run the project's code, and the folder is not trusted"),
+                Place::Absent { name, detail, missing: true, .. } if nobody => {
+                    SourceReport::new(name, Verdict::NoServer).with_detail(detail)
+                }
+                Place::Looking => SourceReport::new(kind, Verdict::Pending).with_detail("it is being looked for"),
+                _ => continue,
+            };
+            sources.push(report);
+        }
+        if sources.is_empty() {
+            let detail = match self.settings.diagnostics.own_servers {
+                OwnServers::Off => "own language servers are turned off".to_owned(),
+                _ if doc.language.is_empty() => "the language of the document is not known".to_owned(),
+                _ => format!("no language server for `{}` is known or of use here", doc.language),
+            };
+            sources.push(SourceReport::new(NOBODY, Verdict::NoServer).with_detail(&detail));
+        }
+    }
+
+    /// An answer that came after its wait.
+    pub(super) fn late_report(&self, late: &Late, set: Set, now: Instant) -> DocumentReport {
+        let waited = u64::try_from((now - late.started).as_millis()).unwrap_or(u64::MAX);
+        let report = SourceReport::new(self.id_of(&late.source), Verdict::Fresh).with_waited(waited);
+        let report = match self.docs.get(&late.key) {
+            Some(doc) => self.with_set(report, doc, &late.source, &set, late.base.as_ref(), late.encoding),
+            None => report,
+        };
+        DocumentReport { uri: late.uri.clone(), version: late.version, sources: vec![report] }
+    }
+
+    /// Errors that appeared since the edits in files that were not edited. Only from sources that had spoken of the
+    /// edited documents before: what one says while it starts is old news.
+    fn other_files(&self, waiting: &Waiting, documents: &[DocumentReport]) -> Vec<FileReport> {
+        let Some(since) = waiting.docs.iter().filter_map(|doc| doc.base.as_ref().map(|base| base.news)).min() else {
+            return Vec::new();
+        };
+        let known: BTreeSet<&str> = documents
+            .iter()
+            .flat_map(|document| &document.sources)
+            .filter(|source| source.baseline == Baseline::Known)
+            .map(|source| source.id.as_str())
+            .collect();
+        let mut files = Vec::new();
+        for ((source, uri), (new, counting)) in self.appeared(since) {
+            let id = self.id_of(&source);
+            let key = self.key_of(&uri);
+            let edited = waiting.docs.iter().any(|doc| Some(&doc.key) == key.as_ref() || doc.uri == uri);
+            if edited || !known.contains(id.as_str()) || !self.is_ours(&uri) {
+                continue;
+            }
+            let doc = key.as_ref().and_then(|key| self.docs.get(key));
+            let new = match doc {
+                Some(doc) => {
+                    let text = &doc.now().text;
+                    let lines = text.with_breaks(LineBreaks::Lsp);
+                    let list: Vec<Located> =
+                        new.iter().map(|problem| problems::locate(problem, &lines, counting)).collect();
+                    problems::told(&list, text, waiting.encoding, self.settings.diagnostics.max_per_file).0
+                }
+                // Nobody has its text here, so its places stay as the server counts them.
+                None => new.into_iter().take(self.settings.diagnostics.max_per_file).map(as_it_came).collect(),
+            };
+            files.push(FileReport { uri, source: id, new });
+        }
+        files.sort_by(|a, b| (&a.uri, &a.source).cmp(&(&b.uri, &b.source)));
+        files.truncate(OTHER_FILES);
+        files
+    }
+
+    /// Whether a file lies in one of the folders (every file does when there are none).
+    fn is_ours(&self, uri: &str) -> bool {
+        self.folders.is_empty()
+            || Hub::path_of(uri).is_none_or(|path| self.folders.iter().any(|folder| path.starts_with(folder)))
+    }
+}
+
+/// What a source had said before the edit, at places of the text of `set`; the newer of what was known when the edit
+/// left and what it said afterwards of the text before the edit.
+fn baseline(doc: &Doc, source: &SourceKey, set: &Set, base: &Base) -> Option<Vec<Located>> {
+    let snapshot = base.sets.get(source);
+    let later = doc.tracks.get(source).and_then(|track| track.known(base.rev));
+    // Of the same text the track may have heard more since.
+    let newer = later.filter(|later| snapshot.is_none_or(|(rev, _)| later.rev >= *rev));
+    match (newer, snapshot) {
+        (Some(later), _) => Some(doc.moved(&later.problems, later.rev, set.rev, None)),
+        (None, Some((_, problems))) => Some(doc.moved(problems, base.rev, set.rev, Some(&base.text))),
+        (None, None) => None,
+    }
+}
+
+fn as_it_came(problem: problems::RawProblem) -> Problem {
+    Problem {
+        range: problem.range,
+        severity: problem.severity,
+        source: problem.source,
+        code: problem.code,
+        message: problem.message,
+    }
+}

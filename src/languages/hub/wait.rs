@@ -1,0 +1,546 @@
+//! Waiting for what sources say of edited texts: which of them, how long, and with what verdict.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::documents::Place;
+use super::servers::{Phase, Running};
+use super::{Asked, Base, Effect, Hub, Request, SourceKey, WaitId};
+use crate::languages::client::Command;
+use crate::languages::settle::{Rev, Set, State, Track};
+use crate::languages::verdict::Verdict;
+use crate::languages::{Edited, WaitMode};
+use crate::text::{Encoding, Splice};
+use crate::workspace::Key;
+
+/// So long after its wait an answer is still told.
+const LATE: Duration = Duration::from_secs(300);
+
+/// What is told of a document that was closed in the middle.
+pub(super) const CLOSED: &str = "the document was closed";
+
+/// A wait that is not over.
+pub(super) struct Waiting {
+    pub(super) encoding: Encoding,
+    pub(super) started: Instant,
+    mode: WaitMode,
+    deadline: Option<Duration>,
+    /// Only for sources of these names.
+    only: Option<Vec<String>>,
+    pub(super) docs: Vec<WaitDoc>,
+    /// Nobody wants to wait any longer.
+    ended: bool,
+}
+
+/// A document of a wait.
+pub(super) struct WaitDoc {
+    pub(super) key: Key,
+    pub(super) uri: String,
+    /// The text after the edit.
+    pub(super) want: Rev,
+    /// The newest text that will do: the user typed on and left the edit alone.
+    pub(super) limit: Rev,
+    /// The editor's version of `limit`.
+    pub(super) version: Option<i32>,
+    pub(super) base: Option<Base>,
+    /// Where the edit is, in bytes of the text `limit`.
+    spans: Vec<Range<usize>>,
+    /// The user typed on more than once, or into the edit.
+    superseded: bool,
+    /// It is not open any more.
+    pub(super) closed: bool,
+    budgets: BTreeMap<SourceKey, Duration>,
+    pub(super) settled: BTreeMap<SourceKey, Settled>,
+}
+
+/// What is known of a source in the end.
+#[derive(Debug, Clone)]
+pub(super) struct Settled {
+    pub(super) verdict: Verdict,
+    /// What it said, if it is fresh.
+    pub(super) set: Option<Set>,
+    pub(super) at: Instant,
+    pub(super) detail: Option<String>,
+}
+
+/// An answer that is still of interest after its wait.
+pub(super) struct Late {
+    pub(super) key: Key,
+    pub(super) uri: String,
+    pub(super) source: SourceKey,
+    pub(super) want: Rev,
+    pub(super) limit: Rev,
+    pub(super) version: Option<i32>,
+    pub(super) base: Option<Base>,
+    pub(super) encoding: Encoding,
+    pub(super) started: Instant,
+}
+
+enum Judged {
+    Settled(Settled),
+    /// Not yet; look again at this moment.
+    Open(Instant),
+}
+
+impl Hub {
+    /// Somebody waits for what is said of some documents.
+    pub(super) fn wait(&mut self, id: WaitId, request: Request, now: Instant) {
+        let Request { documents, wait, encoding } = request;
+        let mut docs: Vec<WaitDoc> = Vec::new();
+        for asked in documents {
+            let key = asked.target.key.clone();
+            let doc = self.wait_doc(asked, now);
+            match docs.iter_mut().find(|other| other.key == key) {
+                // Several edits of one document: the baseline of the first, the text of the last.
+                Some(first) => {
+                    let base = first.base.take().or(doc.base);
+                    let mut spans = std::mem::take(&mut first.spans);
+                    if let Some(known) = self.docs.get(&key) {
+                        let steps: Vec<Splice> = known.steps_between(first.limit, doc.limit).cloned().collect();
+                        steps.iter().for_each(|step| shift(&mut spans, step));
+                    }
+                    spans.extend(doc.spans);
+                    *first = WaitDoc { base, spans, ..doc };
+                }
+                None => docs.push(doc),
+            }
+        }
+        for doc in &docs {
+            self.late.retain(|late| late.key != doc.key);
+        }
+        let waiting = Waiting {
+            encoding,
+            started: now,
+            mode: wait.wait,
+            deadline: wait.deadline_ms.map(Duration::from_millis),
+            only: wait.sources,
+            docs,
+            ended: false,
+        };
+        let keys: Vec<Key> = waiting.docs.iter().map(|doc| doc.key.clone()).collect();
+        self.waits.insert(id, waiting);
+        for key in keys {
+            self.ask(&key);
+            // The user may have typed on before anybody waited.
+            if let Some(newest) = self.docs.get(&key).map(|doc| doc.now().rev) {
+                self.moved_on(&key, newest);
+            }
+        }
+    }
+
+    fn wait_doc(&mut self, asked: Asked, now: Instant) -> WaitDoc {
+        let Asked { target, base, edited, min_version } = asked;
+        let key = target.key.clone();
+        let version = edited.as_ref().and_then(|edited| edited.version).or(min_version);
+        if let Some(edited) = edited.as_ref().filter(|edited| edited.version.is_none()) {
+            if !self.docs.contains_key(&key) {
+                self.look(&target, None, &edited.after, now);
+            }
+            self.on_disk(&key, &edited.after, now);
+        }
+        let known = self.docs.get(&key);
+        let want = match (known, version) {
+            (Some(doc), Some(version)) => doc.rev_of(version),
+            (Some(doc), None) => Some(doc.now().rev),
+            (None, _) => None,
+        };
+        // A version that has not come yet is waited for; one of a document that is gone never comes.
+        let closed = known.is_none_or(|doc| version.is_some() && doc.open.is_none());
+        let want = want.unwrap_or_else(|| known.map_or(0, |doc| doc.now().rev + i32::from(min_version.is_some())));
+        WaitDoc {
+            uri: known.map_or(target.uri, |doc| doc.uri.clone()),
+            key,
+            want,
+            limit: want,
+            version,
+            base: base.and_then(|base| base.get().cloned()),
+            spans: edited.as_ref().map(spans_of).unwrap_or_default(),
+            superseded: false,
+            closed,
+            budgets: BTreeMap::new(),
+            settled: BTreeMap::new(),
+        }
+    }
+
+    /// Sees to it that everybody who can be asked about a document is.
+    fn ask(&mut self, key: &Key) {
+        let Some(doc) = self.docs.get(key) else { return };
+        let uri = doc.uri.clone();
+        let ids: Vec<_> = doc.servers().collect();
+        if doc.tracks.keys().any(|source| matches!(source, SourceKey::Editor(_))) {
+            self.effects.push(Effect::AskEditor { uri });
+        }
+        for id in ids {
+            self.tell(id, Command::Pull(key.clone()));
+        }
+    }
+
+    pub(super) fn end_wait(&mut self, id: WaitId, now: Instant) {
+        if let Some(waiting) = self.waits.get_mut(&id) {
+            waiting.ended = true;
+        }
+        self.judge_waits(now);
+    }
+
+    /// Whether a wait needs a document.
+    pub(super) fn is_waited_for(&self, key: &Key) -> bool {
+        self.waits.values().any(|waiting| waiting.docs.iter().any(|doc| doc.key == *key))
+    }
+
+    /// A document was closed: nobody will say anything of it any more.
+    pub(super) fn gone(&mut self, key: &Key, now: Instant) {
+        for doc in self.waits.values_mut().flat_map(|waiting| &mut waiting.docs).filter(|doc| doc.key == *key) {
+            doc.closed = true;
+            for source in doc.budgets.keys() {
+                let detail = Some(CLOSED.to_owned());
+                let settled = Settled { verdict: Verdict::Superseded, set: None, at: now, detail };
+                doc.settled.entry(source.clone()).or_insert(settled);
+            }
+        }
+    }
+
+    /// A document has a text newer than those that are waited for.
+    pub(super) fn moved_on(&mut self, key: &Key, newest: Rev) {
+        let Some(doc) = self.docs.get(key) else { return };
+        let mut ask = false;
+        for wanted in self.waits.values_mut().flat_map(|waiting| &mut waiting.docs) {
+            if wanted.key != *key || wanted.superseded || newest <= wanted.limit {
+                continue;
+            }
+            let mut spans = wanted.spans.clone();
+            let mut touched = false;
+            for step in doc.steps_after(wanted.limit) {
+                touched |= spans.iter().any(|span| touches(span, step));
+                shift(&mut spans, step);
+            }
+            // The edit is still there: the newer text will do, once.
+            if touched || wanted.limit > wanted.want {
+                wanted.superseded = true;
+            } else {
+                (wanted.limit, wanted.spans) = (newest, spans);
+                wanted.version = doc.now().version.map(|(_, version)| version);
+                ask = true;
+            }
+        }
+        if ask {
+            self.ask(key);
+        }
+    }
+
+    /// Who speaks of a document.
+    pub(super) fn sources(&self, key: &Key) -> Vec<SourceKey> {
+        let Some(doc) = self.docs.get(key) else { return Vec::new() };
+        let mut sources = Vec::new();
+        for id in doc.servers() {
+            sources.push(SourceKey::Own(id));
+            if self.running[id].pushes_too {
+                sources.push(SourceKey::OnSave(id));
+            }
+        }
+        sources.extend(doc.tracks.keys().filter(|source| matches!(source, SourceKey::Editor(_))).cloned());
+        sources
+    }
+
+    /// Judges what can be judged, and answers the waits that are over.
+    pub(super) fn judge_waits(&mut self, now: Instant) {
+        let ids: Vec<WaitId> = self.waits.keys().copied().collect();
+        for id in ids {
+            let Some(mut waiting) = self.waits.remove(&id) else { continue };
+            if self.judge_wait(&mut waiting, now).is_none() {
+                let report = self.report(&waiting);
+                self.remember_late(&waiting);
+                self.effects.push(Effect::Finish { id, report });
+            } else {
+                self.waits.insert(id, waiting);
+            }
+        }
+    }
+
+    /// When the next of the waits has to be looked at.
+    pub(super) fn next_judgement(&self, now: Instant) -> Option<Instant> {
+        let wakes = self.waits.values().filter_map(|waiting| self.next_of(waiting, now));
+        wakes.min()
+    }
+
+    fn next_of(&self, waiting: &Waiting, now: Instant) -> Option<Instant> {
+        let mut next: Option<Instant> = None;
+        for doc in &waiting.docs {
+            let opens = self.open_sources(waiting, doc).into_iter().filter_map(|source| {
+                match self.judge(waiting, doc, &source, doc.budgets.get(&source).copied().unwrap_or_default(), now) {
+                    Judged::Open(at) => Some(at),
+                    Judged::Settled(_) => Some(now),
+                }
+            });
+            let looking = self.looking(doc).then(|| waiting.started + self.budget_of_looking(waiting));
+            next = next.into_iter().chain(opens).chain(looking).min();
+        }
+        next
+    }
+
+    fn open_sources(&self, waiting: &Waiting, doc: &WaitDoc) -> Vec<SourceKey> {
+        let wanted = |source: &SourceKey| match &waiting.only {
+            Some(only) => only.contains(&self.id_of(source)),
+            None => true,
+        };
+        let sources = self.sources(&doc.key).into_iter();
+        sources.filter(|source| wanted(source) && !doc.settled.contains_key(source)).collect()
+    }
+
+    fn looking(&self, doc: &WaitDoc) -> bool {
+        let places = self.docs.get(&doc.key).map(|doc| &doc.places);
+        !doc.closed && places.is_some_and(|places| places.values().any(|place| *place == Place::Looking))
+    }
+
+    fn budget_of_looking(&self, waiting: &Waiting) -> Duration {
+        waiting.deadline.unwrap_or(Duration::from_millis(self.settings.diagnostics.cold_ms))
+    }
+
+    /// Judges every source of a wait; when to look again, or `None` if it is over.
+    fn judge_wait(&mut self, waiting: &mut Waiting, now: Instant) -> Option<Instant> {
+        let mut next: Option<Instant> = None;
+        let looking_until = waiting.started + self.budget_of_looking(waiting);
+        for index in 0..waiting.docs.len() {
+            let sources = self.open_sources(waiting, &waiting.docs[index]);
+            for source in sources {
+                let budget = match waiting.docs[index].budgets.get(&source) {
+                    Some(budget) => *budget,
+                    None => {
+                        let budget = self.budget(waiting, &waiting.docs[index], &source);
+                        waiting.docs[index].budgets.insert(source.clone(), budget);
+                        budget
+                    }
+                };
+                match self.judge(waiting, &waiting.docs[index], &source, budget, now) {
+                    Judged::Settled(settled) => {
+                        waiting.docs[index].settled.insert(source, settled);
+                    }
+                    Judged::Open(at) => next = Some(next.map_or(at, |next| next.min(at))),
+                }
+            }
+            let patient = waiting.mode != WaitMode::None && !waiting.ended && waiting.only.is_none();
+            if self.looking(&waiting.docs[index]) && patient && now < looking_until {
+                next = Some(next.map_or(looking_until, |next| next.min(looking_until)));
+            }
+        }
+        next
+    }
+
+    /// How long a source is waited for, by what it has shown so far.
+    fn budget(&self, waiting: &Waiting, doc: &WaitDoc, source: &SourceKey) -> Duration {
+        let settings = &self.settings.diagnostics;
+        if let Some(deadline) = waiting.deadline {
+            return deadline;
+        }
+        if waiting.mode == WaitMode::Fresh {
+            return Duration::from_millis(settings.cold_ms);
+        }
+        let track = self.docs.get(&doc.key).and_then(|known| known.tracks.get(source));
+        let spoke_here = track.is_some_and(Track::spoke);
+        let (cold, own) = match source {
+            SourceKey::Own(id) | SourceKey::OnSave(id) => {
+                let running = &self.running[*id];
+                (running.phase != Phase::Ready || !running.spoke, running.server.deadline_ms)
+            }
+            SourceKey::Editor(_) => (false, None),
+        };
+        let silent = self.has_been_silent(track, waiting.started);
+        Duration::from_millis(own.unwrap_or(match (cold, spoke_here) {
+            _ if silent => settings.known_ms,
+            (true, _) => settings.cold_ms,
+            (false, true) => settings.known_ms,
+            (false, false) if self.noise(source).open_since.is_some() => settings.cold_ms,
+            (false, false) => settings.new_ms,
+        }))
+    }
+
+    /// Whether a source has had a document for long and never said anything of it.
+    fn has_been_silent(&self, track: Option<&Track>, now: Instant) -> bool {
+        let cold = Duration::from_millis(self.settings.diagnostics.cold_ms);
+        track.is_some_and(|track| !track.spoke() && track.opened_at().is_some_and(|at| now - at >= cold))
+    }
+
+    fn judge(&self, waiting: &Waiting, doc: &WaitDoc, source: &SourceKey, budget: Duration, now: Instant) -> Judged {
+        let settled = |verdict: Verdict, set: Option<Set>, detail: Option<String>| {
+            Judged::Settled(Settled { verdict, set, at: now, detail })
+        };
+        let track = self.docs.get(&doc.key).and_then(|known| known.tracks.get(source));
+        let state = track.map_or(State::Silent, |track| {
+            let habits = match source {
+                SourceKey::Own(id) => Some(&self.running[*id].habits),
+                SourceKey::OnSave(id) => Some(&self.running[*id].on_save),
+                SourceKey::Editor(id) => self.editors.get(id).map(|editor| &editor.habits),
+            };
+            habits.map_or(State::Silent, |habits| track.state(doc.want..=doc.limit, habits, self.noise(source), now))
+        });
+        if let State::Fresh(set) = state {
+            return settled(Verdict::Fresh, Some(set), None);
+        }
+        if doc.closed {
+            return settled(Verdict::Superseded, None, Some(CLOSED.into()));
+        }
+        if let Some(running) = self.own(source) {
+            if let Phase::Down { why, stderr, .. } = &running.phase {
+                return settled(Verdict::Crashed, None, Some(obituary(&running.server.name, why, stderr)));
+            }
+        }
+        if matches!(source, SourceKey::OnSave(_)) && track.and_then(Track::newest).is_none_or(|rev| rev < doc.want) {
+            return settled(Verdict::NeedsSave, None, Some("it checks the file on the disk".into()));
+        }
+        if doc.superseded {
+            return settled(Verdict::Superseded, None, None);
+        }
+        let deadline = waiting.started + budget;
+        let expired = waiting.ended || now >= deadline || waiting.mode == WaitMode::None;
+        if !expired {
+            return Judged::Open(if let State::At(at) = state { at.min(deadline) } else { deadline });
+        }
+        if self.has_been_silent(track, waiting.started) {
+            return settled(Verdict::NeverReported, None, None);
+        }
+        if waiting.mode == WaitMode::None && track.is_some_and(Track::spoke) {
+            return settled(Verdict::Stale, None, None);
+        }
+        settled(Verdict::Pending, None, None)
+    }
+
+    pub(super) fn own(&self, source: &SourceKey) -> Option<&Running> {
+        match source {
+            SourceKey::Own(id) | SourceKey::OnSave(id) => self.running.get(*id),
+            SourceKey::Editor(_) => None,
+        }
+    }
+
+    /// What a wait did not get is told when it comes.
+    fn remember_late(&mut self, waiting: &Waiting) {
+        for doc in waiting.docs.iter().filter(|doc| !doc.closed) {
+            for (source, settled) in &doc.settled {
+                if matches!(settled.verdict, Verdict::Pending | Verdict::Stale) {
+                    self.late.push(Late {
+                        key: doc.key.clone(),
+                        uri: doc.uri.clone(),
+                        source: source.clone(),
+                        want: doc.want,
+                        limit: doc.limit,
+                        version: doc.version,
+                        base: doc.base.clone(),
+                        encoding: waiting.encoding,
+                        started: waiting.started,
+                    });
+                }
+            }
+        }
+    }
+
+    fn late_state(&self, late: &Late, now: Instant) -> State {
+        let track = self.docs.get(&late.key).and_then(|doc| doc.tracks.get(&late.source));
+        let habits = match &late.source {
+            SourceKey::Own(id) => Some(&self.running[*id].habits),
+            SourceKey::OnSave(id) => Some(&self.running[*id].on_save),
+            SourceKey::Editor(id) => self.editors.get(id).map(|editor| &editor.habits),
+        };
+        match (track, habits) {
+            (Some(track), Some(habits)) => track.state(late.want..=late.limit, habits, self.noise(&late.source), now),
+            _ => State::Silent,
+        }
+    }
+
+    pub(super) fn judge_late(&mut self, now: Instant) {
+        let all = std::mem::take(&mut self.late);
+        for late in all {
+            match self.late_state(&late, now) {
+                State::Fresh(set) => {
+                    let report = self.late_report(&late, set, now);
+                    self.effects.push(Effect::Late(report));
+                }
+                _ if now - late.started < LATE => self.late.push(late),
+                _ => {}
+            }
+        }
+    }
+
+    pub(super) fn next_late(&self, now: Instant) -> Option<Instant> {
+        let at = |late: &Late| match self.late_state(late, now) {
+            State::At(at) => Some(at),
+            _ => None,
+        };
+        self.late.iter().filter_map(at).min()
+    }
+}
+
+/// Where the text that an edit put in lies, in bytes of the text after it.
+fn spans_of(edited: &Edited) -> Vec<Range<usize>> {
+    let mut order: Vec<&Splice> = edited.splices.iter().collect();
+    order.sort_by_key(|splice| (splice.range.start, splice.range.end));
+    let (mut old, mut new) = (0, 0);
+    order
+        .into_iter()
+        .map(|splice| {
+            let start = new + splice.range.start.saturating_sub(old);
+            (old, new) = (splice.range.end, start + splice.text.len());
+            start..new
+        })
+        .collect()
+}
+
+/// Whether a change goes into what an edit put in.
+fn touches(span: &Range<usize>, step: &Splice) -> bool {
+    let range = &step.range;
+    if range.is_empty() {
+        span.start < range.start && range.start < span.end
+    } else {
+        range.start < span.end && span.start < range.end
+            || (span.is_empty() && range.start < span.start && span.start < range.end)
+    }
+}
+
+/// Moves places through a change that touches none of them.
+fn shift(spans: &mut [Range<usize>], step: &Splice) {
+    for span in spans {
+        if step.range.end <= span.start {
+            let shift = |at: usize| at - step.range.len() + step.text.len();
+            *span = shift(span.start)..shift(span.end);
+        }
+    }
+}
+
+/// How a server ended, for people and models.
+fn obituary(name: &str, why: &str, stderr: &str) -> String {
+    const LINES: usize = 6;
+    let lines: Vec<&str> = stderr.lines().filter(|line| !line.trim().is_empty()).collect();
+    let end = lines[lines.len().saturating_sub(LINES)..].join("\n");
+    if end.is_empty() { format!("{name} {why}") } else { format!("{name} {why}: {end}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_touches_an_edit() {
+        for (span, range, expected) in [
+            (3..6, 0..3, false),
+            (3..6, 0..4, true),
+            (3..6, 6..9, false),
+            (3..6, 5..9, true),
+            (3..6, 3..3, false),
+            (3..6, 4..4, true),
+            (3..6, 6..6, false),
+            (3..3, 2..4, true),
+            (3..3, 3..4, false),
+            (3..3, 3..3, false),
+        ] {
+            let step = Splice { range: range.clone(), text: "x".into() };
+            assert_eq!(touches(&span, &step), expected, "{span:?} {range:?}");
+        }
+    }
+
+    #[test]
+    fn the_end_of_the_error_stream_is_told() {
+        assert_eq!(obituary("x", "ended with exit code 1", ""), "x ended with exit code 1");
+        let long: String = (0..9).map(|line| format!("line {line}\n\n")).collect();
+        assert_eq!(obituary("x", "ended", &long), "x ended: line 3\nline 4\nline 5\nline 6\nline 7\nline 8");
+    }
+}

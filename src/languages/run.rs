@@ -1,0 +1,149 @@
+//! Reads the queue of events, asks the hub what to do, and does it.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tracing::debug;
+
+use super::client::{Client, Pipes, Root};
+use super::hub::{Effect, Event, Finding, Hub, ServerId};
+use super::known::Server;
+use super::supervisor::Supervisor;
+use super::{Shared, lock};
+use crate::editor::Editor;
+use crate::ports::Clock;
+use crate::workspace::Key;
+
+/// How long the editor may take to say that it will send diagnostics.
+const ASK_EDITOR: Duration = Duration::from_secs(5);
+
+/// What finds and starts servers; the [`Supervisor`], or a test.
+#[async_trait]
+pub(super) trait Servers: Send + Sync + 'static {
+    /// See [`Supervisor::find`].
+    async fn find(&self, key: &Key, candidates: &[Arc<Server>], folder: Option<PathBuf>) -> Finding;
+    /// See [`Supervisor::start`].
+    fn start(&self, server: &Server, command: &[String], root: Option<&Root>) -> Result<Pipes, String>;
+    /// See [`Supervisor::trusted`].
+    fn trusted(&self, roots: Vec<PathBuf>) -> Vec<PathBuf>;
+    /// See [`Supervisor::locate`].
+    async fn locate(&self, server: &Server) -> Result<PathBuf, String>;
+}
+
+#[async_trait]
+impl Servers for Supervisor {
+    async fn find(&self, key: &Key, candidates: &[Arc<Server>], folder: Option<PathBuf>) -> Finding {
+        Supervisor::find(self, key, candidates, folder).await
+    }
+
+    fn start(&self, server: &Server, command: &[String], root: Option<&Root>) -> Result<Pipes, String> {
+        Supervisor::start(self, server, command, root)
+    }
+
+    fn trusted(&self, roots: Vec<PathBuf>) -> Vec<PathBuf> {
+        Supervisor::trusted(self, roots)
+    }
+
+    async fn locate(&self, server: &Server) -> Result<PathBuf, String> {
+        Supervisor::locate(self, server).await
+    }
+}
+
+/// The reader of the queue.
+pub(super) struct Runner {
+    pub(super) hub: Hub,
+    pub(super) events: mpsc::UnboundedReceiver<Event>,
+    pub(super) queue: mpsc::UnboundedSender<Event>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) editor: Arc<dyn Editor>,
+    pub(super) servers: Arc<dyn Servers>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) over: CancellationToken,
+}
+
+impl Runner {
+    /// Reads until it is over; the servers that are still there end with it.
+    pub(super) async fn run(mut self) {
+        let mut clients: HashMap<ServerId, Client> = HashMap::new();
+        loop {
+            let next = self.hub.next_tick(self.clock.now());
+            let next = next.map(|at| self.clock.sleep(at.saturating_duration_since(self.clock.now())));
+            let next = async move {
+                match next {
+                    Some(sleep) => sleep.await,
+                    None => std::future::pending().await,
+                }
+            };
+            let effects = tokio::select! {
+                biased;
+                () = self.over.cancelled() => return,
+                event = self.events.recv() => match event {
+                    None => return,
+                    Some(Event::Trust { .. }) => {
+                        let trusted = self.servers.trusted(self.hub.roots());
+                        self.hub.handle(Event::Trust { trusted }, self.clock.now())
+                    }
+                    Some(event) => self.hub.handle(event, self.clock.now()),
+                },
+                () = next => self.hub.tick(self.clock.now()),
+            };
+            *lock(&self.shared.census) = self.hub.census();
+            for effect in effects {
+                self.perform(effect, &mut clients);
+            }
+        }
+    }
+
+    fn perform(&self, effect: Effect, clients: &mut HashMap<ServerId, Client>) {
+        match effect {
+            Effect::Find { key, kind, candidates, folder } => {
+                let (servers, queue) = (Arc::clone(&self.servers), self.queue.clone());
+                tokio::spawn(async move {
+                    let finding = servers.find(&key, &candidates, folder).await;
+                    let _ = queue.send(Event::Found { key, kind, finding });
+                });
+            }
+            Effect::Start { id, run, server, command, root } => {
+                let queue = self.queue.clone();
+                match self.servers.start(&server, &command, root.as_ref()) {
+                    Ok(pipes) => {
+                        let sink = Arc::new(move |event| {
+                            let _ = queue.send(Event::Server { id, run, event });
+                        });
+                        let clock = Arc::clone(&self.clock);
+                        clients.insert(id, Client::start(pipes, server, root, clock, sink, &self.shared.clients));
+                    }
+                    Err(why) => {
+                        let _ = queue.send(Event::NotStarted { id, run, why });
+                    }
+                }
+            }
+            Effect::Tell { id, command } => {
+                if let Some(client) = clients.get(&id) {
+                    client.tell(command);
+                }
+            }
+            Effect::Finish { id, report } => {
+                if let Some(waiting) = lock(&self.shared.waits).remove(&id) {
+                    let _ = waiting.send(report);
+                }
+            }
+            Effect::Late(report) => lock(&self.shared.late).push(report),
+            Effect::AskEditor { uri } => {
+                if self.editor.abilities().diagnostics {
+                    let editor = Arc::clone(&self.editor);
+                    tokio::spawn(async move {
+                        if let Err(error) = editor.pull_diagnostics(&uri, ASK_EDITOR).await {
+                            debug!(%error, uri, "asking the editor for diagnostics");
+                        }
+                    });
+                }
+            }
+        }
+    }
+}

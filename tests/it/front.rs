@@ -1,0 +1,294 @@
+//! What the front understands, and what it makes of messages that nobody should send.
+
+use expect_test::expect;
+use serde_json::{Value, json};
+
+use crate::doubles::{Bench, DOCUMENT};
+use crate::editor::{Manner, framed};
+use crate::order::same_text;
+
+#[tokio::test(start_paused = true)]
+async fn an_editor_is_welcomed() {
+    let mut bench = Bench::start();
+    let answer = bench.editor.initialize(json!({ "lineBreaks": "lsp" })).await;
+    expect![[r#"
+        {
+          "capabilities": {
+            "positionEncoding": "utf-8",
+            "textDocumentSync": {
+              "openClose": true,
+              "change": 2,
+              "save": {
+                "includeText": false
+              }
+            },
+            "executeCommandProvider": {
+              "commands": [
+                "ropewalk.call"
+              ]
+            },
+            "workspace": {
+              "workspaceFolders": {
+                "supported": true,
+                "changeNotifications": true
+              }
+            },
+            "experimental": {
+              "ropewalk": {
+                "version": "0.1.0",
+                "methods": [
+                  "ropewalk/callTool",
+                  "ropewalk/cancel",
+                  "ropewalk/diagnosticProgress",
+                  "ropewalk/diagnostics",
+                  "ropewalk/didChangeContext",
+                  "ropewalk/didChangeDiagnosticSources",
+                  "ropewalk/didChangeDiagnostics",
+                  "ropewalk/didChangeTrust",
+                  "ropewalk/documentText",
+                  "ropewalk/listTools",
+                  "ropewalk/previewCall",
+                  "ropewalk/settle"
+                ]
+              }
+            }
+          },
+          "serverInfo": {
+            "name": "ropewalk",
+            "version": "0.1.0"
+          }
+        }"#]]
+    .assert_eq(&serde_json::to_string_pretty(&answer).unwrap());
+    let counting = bench.rooms.workspace.documents.counting();
+    assert_eq!(format!("{counting:?}"), "Counting { encoding: Utf8, breaks: Lsp }");
+    assert_eq!(bench.editor.leave().await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_odd_field_does_not_refuse_an_editor() {
+    let mut bench = Bench::start();
+    let odd = json!({
+        "processId": "none", "capabilities": {
+            "textDocument": { "completion": { "completionItem": { "snippetSupport": "maybe" } } },
+            "general": { "positionEncodings": ["utf-16"] },
+            "experimental": { "ropewalk": { "events": true, "lineBreaks": 7 } },
+        },
+        "trace": "loud",
+    });
+    let answer = bench.editor.ask("initialize", odd).await;
+    assert_eq!(answer["capabilities"]["positionEncoding"], "utf-16");
+    assert_eq!(bench.editor.leave().await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_done_before_initialize_and_it_is_done_once() {
+    let mut bench = Bench::start();
+    bench.editor.open(DOCUMENT, "too early");
+    let id = bench.call("look", json!({}));
+    assert_eq!(bench.editor.error_code(id).await, -32002);
+    let id = bench.editor.request("textDocument/hover", json!({}));
+    assert_eq!(bench.editor.error_code(id).await, -32002);
+    bench.editor.initialize(json!({})).await;
+    let id = bench.editor.request("initialize", json!({ "capabilities": {} }));
+    assert_eq!(bench.editor.error_code(id).await, -32600);
+    bench.editor.open(DOCUMENT, "in time");
+    same_text(&mut bench.editor).await.unwrap();
+    assert_eq!(bench.editor.leave().await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_that_make_no_sense_are_survived() {
+    let mut bench = Bench::ready("start").await;
+    for raw in [
+        framed("{"),
+        framed(r#"{"jsonrpc":"2.0","id":1.5,"method":"x"}"#),
+        framed(r#"{"jsonrpc":"1.0","method":"exit"}"#),
+        framed("[]"),
+        framed(""),
+        b"Content-Length: seven\r\n\r\n".to_vec(),
+        b"X-Header: 1\r\nY-Header: 2\r\nZ-Header: 3\r\n\r\n".to_vec(),
+        framed(&format!(r#"{{"jsonrpc":"2.0","method":"x","params":{}{}}}"#, "[".repeat(3000), "]".repeat(3000))),
+    ] {
+        bench.editor.send_raw(raw);
+    }
+    for (method, params) in [
+        ("textDocument/didOpen", json!({ "textDocument": { "uri": 5 } })),
+        ("textDocument/didOpen", Value::Null),
+        ("textDocument/didClose", json!([])),
+        ("textDocument/didChange", json!({ "textDocument": { "uri": "untitled:other", "version": 3 } })),
+        ("workspace/didChangeConfiguration", json!(3)),
+        ("workspace/didChangeWorkspaceFolders", json!({ "event": { "added": [{ "uri": 3 }], "removed": 1 } })),
+        ("workspace/didChangeWatchedFiles", json!({ "changes": [{ "uri": "file:///a", "type": 9 }, 4] })),
+        ("ropewalk/didChangeDiagnostics", json!({ "uri": DOCUMENT })),
+        ("ropewalk/didChangeTrust", json!({ "root": 1, "trusted": "yes" })),
+        ("ropewalk/unheardOf", json!({})),
+        ("$/setTrace", json!({ "value": "off" })),
+        ("", json!({})),
+    ] {
+        bench.editor.notify(method, params);
+    }
+    let id = bench.editor.request("ropewalk/callTool", json!({ "name": 5 }));
+    assert_eq!(bench.editor.error_code(id).await, -32602);
+    let id = bench.editor.request("ropewalk/unheardOf", json!({}));
+    assert_eq!(bench.editor.error_code(id).await, -32601);
+    let id = bench.editor.request("ropewalk/documentText", json!({ "uri": "untitled:unknown" }));
+    assert_eq!(bench.editor.error_code(id).await, -32602);
+    same_text(&mut bench.editor).await.unwrap();
+    // `didChangeConfiguration` without settings of ours asks for them.
+    let (id, params) = bench.editor.asked("workspace/configuration").await;
+    assert_eq!(params, json!({ "items": [{ "section": "ropewalk" }] }));
+    bench.editor.respond(&id, json!([{ "output": { "maxBytes": 77 } }]));
+    same_text(&mut bench.editor).await.unwrap();
+    assert_eq!(bench.rooms.workspace.settings().output.max_bytes, 77);
+    assert_eq!(bench.editor.leave().await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn half_an_emoji_keeps_the_positions_in_step() {
+    let mut bench = Bench::start();
+    let capabilities = json!({ "general": { "positionEncodings": ["utf-16"] } });
+    bench.editor.ask("initialize", json!({ "capabilities": capabilities })).await;
+    bench.editor.open(DOCUMENT, "ab");
+    let change = |version: i32, from: usize, to: usize, text: &str| {
+        let range = format!(
+            r#"{{"start":{{"line":0,"character":{from}}},"end":{{"line":0,"character":{to}}}}}"#
+        );
+        let changes = format!(r#"[{{"range":{range},"text":"{text}"}}]"#);
+        let document = format!(r#"{{"uri":"{DOCUMENT}","version":{version}}}"#);
+        let params = format!(r#"{{"textDocument":{document},"contentChanges":{changes}}}"#);
+        framed(&format!(r#"{{"jsonrpc":"2.0","method":"textDocument/didChange","params":{params}}}"#))
+    };
+    bench.editor.send_raw(change(2, 1, 1, r"\ud83d"));
+    bench.editor.send_raw(change(3, 1, 2, r"\ud83d\ude00"));
+    let text = bench.editor.ask("ropewalk/documentText", json!({ "uri": DOCUMENT })).await;
+    assert_eq!((&text["text"], &text["version"]), (&json!("a😀b"), &json!(3)));
+    assert_eq!(bench.editor.leave().await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_that_does_not_fit_is_repaired_in_its_place_among_the_changes() {
+    let mut bench = Bench::ready("start").await;
+    let broken = [
+        json!({ "textDocument": { "uri": DOCUMENT, "version": 2 }, "contentChanges": [{ "range": {
+            "start": { "line": 0, "character": 3 }, "end": { "line": 0, "character": 1 } }, "text": "x" }] }),
+        json!({ "textDocument": { "uri": DOCUMENT, "version": 4 }, "contentChanges": [{ "text": 7 }] }),
+    ];
+    for change in broken {
+        bench.editor.notify("textDocument/didChange", change);
+        // The editor's own idea of what it did.
+        let buffer = bench.editor.buffers.get_mut(DOCUMENT).unwrap();
+        buffer.text.push('!');
+        buffer.version += 1;
+        let (id, params) = bench.editor.asked("ropewalk/resync").await;
+        assert_eq!(params, json!({ "uri": DOCUMENT }));
+        let buffer = bench.editor.buffers[DOCUMENT].clone();
+        bench.editor.respond(&id, json!({ "version": buffer.version, "text": buffer.text }));
+        // Right behind the answer, before anybody could have woken up to take it.
+        bench.editor.splice(DOCUMENT, 0..1, "S");
+        same_text(&mut bench.editor).await.unwrap();
+    }
+    let key = ropewalk::workspace::Key::Unnamed(DOCUMENT.to_owned());
+    let document = bench.rooms.workspace.documents.get(&key).unwrap();
+    assert_eq!(document.trust, ropewalk::workspace::documents::Sync::Good);
+    assert_eq!(bench.editor.leave().await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_editor_without_resync_is_told_what_is_lost() {
+    let mut bench = Bench::start();
+    bench.editor.initialize(json!({})).await;
+    bench.editor.open(DOCUMENT, "start");
+    bench.editor.notify("textDocument/didChange", json!({ "textDocument": { "uri": DOCUMENT }, "contentChanges": [] }));
+    let told = bench.editor.next().await;
+    assert_eq!((&told["method"], &told["params"]["type"]), (&json!("window/logMessage"), &json!(2)));
+    let key = ropewalk::workspace::Key::Unnamed(DOCUMENT.to_owned());
+    assert_ne!(bench.rooms.workspace.documents.get(&key).unwrap().trust, ropewalk::workspace::documents::Sync::Good);
+    bench.editor.open(DOCUMENT, "opened again");
+    same_text(&mut bench.editor).await.unwrap();
+    assert_eq!(
+        bench.rooms.workspace.documents.get(&key).unwrap().trust,
+        ropewalk::workspace::documents::Sync::Good
+    );
+    assert_eq!(bench.editor.leave().await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn commands_run_calls() {
+    let mut bench = Bench::ready("start").await;
+    for (arguments, status) in [
+        (json!([{ "name": "look", "callId": "a" }]), Some("ok")),
+        (json!(["look", {}]), Some("ok")),
+        (json!(["look"]), Some("ok")),
+        (json!([]), None),
+        (json!([1, 2]), None),
+    ] {
+        let params = json!({ "command": "ropewalk.call", "arguments": arguments });
+        let id = bench.editor.request("workspace/executeCommand", params);
+        let answer = bench.editor.maybe_answer(id).await.unwrap();
+        match status {
+            Some(status) => assert_eq!(answer["result"]["status"], status, "{arguments}"),
+            None => assert_eq!(answer["error"]["code"], -32602, "{arguments}"),
+        }
+    }
+    let id = bench.editor.request("workspace/executeCommand", json!({ "command": "other.call", "arguments": [] }));
+    assert_eq!(bench.editor.error_code(id).await, -32602);
+    assert_eq!(bench.editor.leave().await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_editor_answers_edits_in_its_manner() {
+    for (manner, reply) in [
+        (Manner::Apply, "true"),
+        (Manner::AnswerFirst, "true"),
+        (Manner::Split, "true"),
+        (Manner::Refuse, "false"),
+        (Manner::Lie, "true"),
+    ] {
+        let mut bench = Bench::ready("start").await;
+        let id = bench.call("edit", json!({}));
+        bench.editor.serve_edit(manner).await;
+        assert_eq!(bench.editor.result(id).await["structuredContent"]["reply"], reply, "{manner:?}");
+        same_text(&mut bench.editor).await.unwrap();
+        assert_eq!(bench.editor.leave().await, 0);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_edit_that_is_never_answered_ends_at_its_deadline() {
+    let mut bench = Bench::ready("start").await;
+    let id = bench.call("edit", json!({}));
+    let (asked, params) = bench.editor.asked("workspace/applyEdit").await;
+    expect![[r#"{"label":"edit","edit":{"documentChanges":[{"textDocument":{"uri":"untitled:one","version":1},"edits":[{"range":{"start":{"line":0,"character":0},"end":{"line":0,"character":0}},"newText":"x"}]}]}}"#]]
+        .assert_eq(&params.to_string());
+    let settled = bench.editor.ask("ropewalk/settle", json!({ "deadlineMs": 0 })).await;
+    assert_eq!(settled["open"], json!(["call c2", "editor workspace/applyEdit"]));
+    assert_eq!(bench.editor.result(id).await["structuredContent"]["reply"], "the editor did not answer in time");
+    bench.editor.respond(&asked, json!({ "applied": true }));
+    same_text(&mut bench.editor).await.unwrap();
+    assert_eq!(bench.editor.leave().await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_editor_that_applies_no_edits_is_not_asked() {
+    let mut bench = Bench::start();
+    bench.editor.ask("initialize", json!({ "capabilities": {} })).await;
+    bench.editor.open(DOCUMENT, "start");
+    let id = bench.call("edit", json!({}));
+    assert_eq!(bench.editor.result(id).await["structuredContent"]["reply"], "the editor does not support this");
+    assert_eq!(bench.editor.leave().await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_without_a_result_is_an_answer() {
+    let mut bench = Bench::ready("start").await;
+    let id = bench.call("edit", json!({}));
+    let (asked, _) = bench.editor.asked("workspace/applyEdit").await;
+    bench.editor.send(&json!({ "jsonrpc": "2.0", "id": asked }));
+    assert_eq!(bench.editor.result(id).await["structuredContent"]["reply"], "false");
+    let id = bench.call("edit", json!({}));
+    let (asked, _) = bench.editor.asked("workspace/applyEdit").await;
+    bench.editor.send(&json!({ "jsonrpc": "2.0", "id": asked, "error": { "code": -32601, "message": "what?" } }));
+    let reply = bench.editor.result(id).await["structuredContent"]["reply"].clone();
+    assert_eq!(reply, "the editor answered with an error: what? (-32601)");
+    assert_eq!(bench.editor.leave().await, 0);
+}

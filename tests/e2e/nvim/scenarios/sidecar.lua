@@ -9,6 +9,7 @@ local function open(T, name, text, options)
   T.write(path, text)
   local child = T.start_sidecar(folder, options)
   child:lua('vim.cmd.edit(...)', path)
+  child:wait('the document', "return #require('ropewalk.sync').of_buffer(vim.api.nvim_get_current_buf()) > 0")
   return child, path, folder
 end
 
@@ -70,7 +71,6 @@ local PYTHON = 'import os\n\n\ndef f(x):\n    return x + 1\n\n\nprint(os.name, f
 
 function S.an_unsaved_buffer_is_edited_while_the_user_types(T)
   local child, path = open(T, 'main.py', PYTHON, QUIET)
-  child:wait('the sidecar', "return #vim.lsp.get_clients({ name = 'ropewalk' }) > 0")
   child:press('ggO# unsaved<Esc>')
   child:press('Go# ty')
   -- The keys and the call are under way together.
@@ -179,7 +179,6 @@ end
 
 function S.a_line_typed_above_while_the_edit_is_under_way_moves_it(T)
   local child, path = open(T, 'main.py', PYTHON, QUIET)
-  child:wait('the sidecar', "return #vim.lsp.get_clients({ name = 'ropewalk' }) > 0")
   for round = 1, 10 do
     local old, new = ('x + %d'):format(round), ('x + %d'):format(round + 1)
     local lines = child:lines()
@@ -271,7 +270,6 @@ end
 
 function S.the_sidecar_follows_whatever_is_typed(T)
   local child, path = open(T, 'main.txt', 'one\ntwo\nthree\n', QUIET)
-  child:wait('the sidecar', "return #vim.lsp.get_clients({ name = 'ropewalk' }) > 0")
   for _, keys in ipairs({
     'ggO😀 é<Esc>', 'Gofour<CR>five<Esc>', 'ggdG', 'ifresh<Esc>', 'yy3p', ':%s/s/ß/g<CR>', 'ggJJ', 'u', 'Vjd', 'p',
     ':g/f/m0<CR>', 'ggvG$y', 'P', ':set noeol<CR>', 'Goend<Esc>', 'dd', ':set ff=dos<CR>', 'ggI# <Esc>', '.', 'uuu',

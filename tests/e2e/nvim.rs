@@ -12,7 +12,7 @@ const DRIVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/e2e/nvim/driver
 const SCENARIOS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/e2e/nvim/scenarios");
 
 /// Far beyond what any scenario takes; the driver's own waits are shorter.
-const DEADLINE: Duration = Duration::from_secs(180);
+const DEADLINE: Duration = Duration::from_mins(3);
 
 fn drive(tools: &Path, arguments: &[&str]) -> tools::Ended {
     let nvim = tools::program(tools, "bin/nvim");

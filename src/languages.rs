@@ -23,8 +23,8 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-pub use sources::{Delivery, Forwarded, ProgressKind, SourceName, StampedBy};
 pub use known::language_of;
+pub use sources::{Delivery, Forwarded, ProgressKind, SourceName, StampedBy};
 pub use verdict::DiagnosticsReport;
 
 use self::hub::{Asked, Base, Census, Event, Hub, Request, WaitId};

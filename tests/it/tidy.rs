@@ -191,7 +191,7 @@ fn files_have_a_header_and_a_bearable_length() {
             faults.push(format!("{file}: write `foo.rs` beside `foo/`"));
         }
         for (number, line) in source.lines().enumerate() {
-            if line.ends_with([' ', '\t']) {
+            if line.ends_with(' ') {
                 faults.push(format!("{file}:{}: trailing space", number + 1));
             }
         }

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::config::DiagnosticsSettings;
 
 /// A row of the table.
+#[expect(clippy::struct_excessive_bools, reason = "they are independent facts of a table")]
 struct Known {
     name: &'static str,
     /// Two servers of one kind never serve the same root; the first that is found does.

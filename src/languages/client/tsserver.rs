@@ -9,7 +9,7 @@ use super::pull::Outcome;
 use crate::rpc::{CallError, Peer};
 
 /// How long one answer may take. A cold server loads its project first.
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_mins(1);
 
 /// What it is asked; together they are what it publishes.
 const QUESTIONS: [&str; 3] = ["syntacticDiagnosticsSync", "semanticDiagnosticsSync", "suggestionDiagnosticsSync"];

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::config::DiagnosticsSettings;
 
 /// A row of the table.
+#[expect(clippy::struct_excessive_bools, reason = "they are independent facts of a table")]
 struct Known {
     name: &'static str,
     /// Two servers of one kind never serve the same root; the first that is found does.
@@ -23,6 +24,8 @@ struct Known {
     only_files: bool,
     /// The least major version its `--version` must print.
     least_major: Option<u32>,
+    /// It is typescript-language-server, which can be asked in a way of its own.
+    tsserver: bool,
     /// `initializationOptions`, JSON; `${root}` and `${rootUri}` stand for the root.
     options: &'static str,
     /// What it gets when it asks for its configuration, JSON, by section; same placeholders.
@@ -43,6 +46,7 @@ const NOTHING: Known = Known {
     runs_project_code: false,
     only_files: false,
     least_major: None,
+    tsserver: false,
     options: "null",
     settings: "{}",
     answers: &[],
@@ -103,6 +107,7 @@ const KNOWN: &[Known] = &[
         markers: &["tsconfig.json", "jsconfig.json", "package.json"],
         // It prefers the project's own TypeScript, and that loads the plug-ins a tsconfig names.
         runs_project_code: true,
+        tsserver: true,
         get: "npm install -g typescript-language-server typescript",
         ..NOTHING
     },
@@ -230,6 +235,8 @@ pub struct Server {
     pub only_files: bool,
     /// The least major version its `--version` must print.
     pub least_major: Option<u32>,
+    /// It is typescript-language-server, which can be asked in a way of its own.
+    pub tsserver: bool,
     /// Variables on top of the scrubbed environment.
     pub env: BTreeMap<String, String>,
     /// `initializationOptions`, with placeholders.
@@ -259,6 +266,7 @@ pub fn servers(settings: &DiagnosticsSettings) -> Vec<Server> {
         runs_project_code: true,
         only_files: false,
         least_major: None,
+        tsserver: false,
         env: BTreeMap::new(),
         options: Value::Null,
         settings: Value::Null,
@@ -305,6 +313,7 @@ impl Known {
             runs_project_code: self.runs_project_code,
             only_files: self.only_files,
             least_major: self.least_major,
+            tsserver: self.tsserver,
             env: BTreeMap::new(),
             options: json(self.options),
             settings: json(self.settings),

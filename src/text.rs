@@ -9,11 +9,13 @@ pub mod line_ends;
 pub(crate) mod model;
 pub mod position;
 mod rope;
+mod shifts;
 pub mod similarity;
 
 pub use line_ends::{LineEnd, LineEnds};
 pub use position::{Clamp, Encoding, LineBreaks, Position, Range, TextEdit};
 pub use rope::Text;
+pub use shifts::{Shifts, Stick};
 
 use sha2::{Digest as _, Sha256};
 

@@ -208,6 +208,7 @@ const KNOWN: &[Known] = &[
 
 /// A server as it may be started: a row of the table with the settings applied, or one of the user's own.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent facts of a table")]
 pub struct Server {
     /// Its name, which is also the id of its diagnostics.
     pub name: String,

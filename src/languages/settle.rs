@@ -109,6 +109,8 @@ pub struct Track {
     gap: Duration,
     /// The highest stamp so far.
     stamp: Option<i32>,
+    /// Whether it ever said anything, to the point or not.
+    spoke: bool,
 }
 
 impl Track {
@@ -139,6 +141,7 @@ impl Track {
         habits: &mut Habits,
     ) {
         let Some((newest, _)) = self.sent else { return };
+        self.spoke = true;
         if let Some(number) = number {
             let honest = matches!(stamp, Stamp::Text(_)) && self.stamp.is_none_or(|highest| number > highest);
             let opening = self.opened.is_some_and(|(rev, _)| rev == newest);
@@ -156,20 +159,17 @@ impl Track {
         };
         let same =
             self.sets.iter_mut().rev().find(|set| set.rev == rev && (set.how == How::Loose) == (how == How::Loose));
-        match same {
-            Some(set) => {
-                self.gap = self.gap.max(now - set.last);
-                (set.problems, set.last, set.how) = (problems, now, how);
-            }
-            None => {
-                let sure = how != How::Loose;
-                let set = Set { rev, problems, how, first: now, last: now, sure };
-                // An answer for an older text can come late; the newest text stays last.
-                let at = self.sets.partition_point(|other| other.rev <= rev);
-                self.sets.insert(at, set);
-                if self.sets.len() > SETS {
-                    self.sets.pop_front();
-                }
+        if let Some(set) = same {
+            self.gap = self.gap.max(now - set.last);
+            (set.problems, set.last, set.how) = (problems, now, how);
+        } else {
+            let sure = how != How::Loose;
+            let set = Set { rev, problems, how, first: now, last: now, sure };
+            // An answer for an older text can come late; the newest text stays last.
+            let at = self.sets.partition_point(|other| other.rev <= rev);
+            self.sets.insert(at, set);
+            if self.sets.len() > SETS {
+                self.sets.pop_front();
             }
         }
     }
@@ -212,7 +212,7 @@ impl Track {
 
     /// Whether it ever said anything about this document.
     pub fn spoke(&self) -> bool {
-        !self.sets.is_empty()
+        self.spoke
     }
 
     /// When the source got this document.

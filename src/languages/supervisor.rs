@@ -20,7 +20,7 @@ use crate::workspace::Key;
 const MOST_ENDS: usize = 5;
 
 /// See [`MOST_ENDS`].
-const WINDOW: Duration = Duration::from_secs(180);
+const WINDOW: Duration = Duration::from_mins(3);
 
 /// How long a program may take to tell its version.
 const PROBE: Duration = Duration::from_secs(10);

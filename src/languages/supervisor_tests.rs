@@ -1,1 +1,176 @@
-//! x
+//! Finding programs and folders, and starting anew.
+
+use super::*;
+use crate::config::DiagnosticsSettings;
+use crate::languages::known::servers;
+use crate::ports::{MemoryDisk, SystemClock};
+
+fn known(name: &str) -> Server {
+    servers(&DiagnosticsSettings::default()).into_iter().find(|server| server.name == name).unwrap()
+}
+
+#[test]
+fn the_folder_of_a_document() {
+    let disk = MemoryDisk::new()
+        .with_file("/w/backend/Cargo.toml", "")
+        .with_file("/w/backend/crates/x/Cargo.toml", "")
+        .with_file("/w/backend/crates/x/src/lib.rs", "")
+        .with_file("/w/front/a.rs", "")
+        .with_file("/out/p/Cargo.toml", "")
+        .with_file("/out/p/src/a.rs", "");
+    let check = |path: &str, folder: Option<&str>, root: &str, marked: bool| {
+        let found = place(&disk, &Key::File(path.into()), &["Cargo.toml".into()], folder.map(Path::new));
+        assert_eq!(found, (Some(PathBuf::from(root)), marked), "{path}");
+    };
+    check("/w/backend/crates/x/src/lib.rs", Some("/w"), "/w/backend", true);
+    check("/w/backend/crates/x/src/lib.rs", Some("/w/backend/crates"), "/w/backend/crates/x", true);
+    check("/w/front/a.rs", Some("/w"), "/w", false);
+    check("/out/p/src/a.rs", None, "/out/p", true);
+    check("/out/q/a.rs", None, "/out/q", false);
+    let unnamed = Key::Unnamed("untitled:1".into());
+    assert_eq!(place(&disk, &unnamed, &[], Some(Path::new("/w"))), (Some("/w".into()), false));
+    assert_eq!(place(&disk, &unnamed, &[], None), (None, false));
+}
+
+#[test]
+fn restarts_take_longer_and_longer_and_end() {
+    let mut restarts = Restarts::default();
+    let begin = Instant::now();
+    let delays: Vec<Option<u64>> =
+        (0..7).map(|second| restarts.ended(begin + Duration::from_secs(second)).map(|delay| delay.as_secs())).collect();
+    assert_eq!(delays, [Some(1), Some(2), Some(4), Some(8), Some(16), None, None]);
+    assert!(!restarts.forgiven(begin + Duration::from_secs(100)));
+    let later = begin + Duration::from_secs(200);
+    assert!(restarts.forgiven(later));
+    assert_eq!(restarts.ended(later), Some(Duration::from_secs(1)), "what is long ago is forgotten");
+}
+
+#[test]
+fn versions_are_read_as_programs_print_them() {
+    for (printed, expected) in [
+        ("Version 7.0.2\n", Some(7)),
+        ("rust-analyzer 1.95.0 (abc 2026)", Some(1)),
+        ("v22", Some(22)),
+        ("", None),
+        ("unknown", None),
+    ] {
+        assert_eq!(major(printed), expected, "{printed:?}");
+    }
+}
+
+/// A folder with programs that are shell scripts.
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        Folder(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path().canonicalize().unwrap()
+    }
+
+    fn program(&self, name: &str, script: &str) -> PathBuf {
+        let path = self.path().join(name);
+        let disk = crate::ports::SystemDisk;
+        disk.create_dir_all(path.parent().unwrap()).unwrap();
+        disk.replace(&path, format!("#!/bin/sh\n{script}\n").as_bytes(), 0o755, &mut || true).unwrap();
+        path
+    }
+}
+
+async fn find(server: Server, folder: &Folder, trusted: bool) -> String {
+    let trust = Arc::new(Trust::new());
+    trust.set(&folder.path(), trusted);
+    let supervisor = Supervisor::new(Ports::system(), trust);
+    let key = Key::File(folder.path().join("a.x"));
+    match supervisor.find(&key, &[Arc::new(server)], Some(folder.path())).await {
+        Finding::Found { command, root, .. } => {
+            assert_eq!(root.unwrap().path, folder.path());
+            command.join(" ").replace(&folder.path().to_string_lossy().into_owned(), "ROOT")
+        }
+        Finding::Untrusted { name } => format!("untrusted {name}"),
+        Finding::Absent { detail, missing, .. } => {
+            format!("absent {missing} {detail}").replace(&folder.path().to_string_lossy().into_owned(), "ROOT")
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_projects_own_programs_run_only_where_it_is_trusted() {
+    let folder = Folder::new();
+    folder.program("node_modules/.bin/nowhere-else", "");
+    let mut server = known("ruff");
+    server.command[0] = "nowhere-else".into();
+    assert_eq!(find(server.clone(), &folder, true).await, "ROOT/node_modules/.bin/nowhere-else server");
+    let get = "absent true `nowhere-else` was not found; to get it: pip install ruff";
+    assert_eq!(find(server.clone(), &folder, false).await, get);
+    // A program that is in the folder by another way is the project's own all the same.
+    server.command[0] = folder.path().join("node_modules/.bin/nowhere-else").to_string_lossy().into_owned();
+    assert_eq!(find(server.clone(), &folder, false).await, "untrusted ruff");
+    // And one that runs the project's code needs trust wherever it is.
+    server.command[0] = "sh".into();
+    server.runs_project_code = true;
+    assert_eq!(find(server.clone(), &folder, false).await, "untrusted ruff");
+    assert!(find(server, &folder, true).await.ends_with("/sh server"));
+}
+
+#[tokio::test]
+async fn a_stand_in_without_the_real_thing_counts_as_not_found() {
+    let folder = Folder::new();
+    let words = "echo \"error: Unknown binary 'rust-analyzer'\" >&2; exit 1";
+    let proxy = folder.program("bin/rustup", words);
+    std::os::unix::fs::symlink(&proxy, folder.path().join("bin/rust-analyzer")).unwrap();
+    let mut server = known("rust-analyzer");
+    server.only_with_marker = false;
+    server.command[0] = folder.path().join("bin/rust-analyzer").to_string_lossy().into_owned();
+    assert_eq!(
+        find(server, &folder, true).await,
+        "absent true `ROOT/bin/rust-analyzer` does not run (Unknown binary 'rust-analyzer'); \
+         to get it: rustup component add rust-analyzer"
+    );
+}
+
+#[tokio::test]
+async fn what_is_too_old_or_of_no_use_here_is_not_taken() {
+    let folder = Folder::new();
+    let mut tsc = known("tsc");
+    for (printed, expected) in [
+        (
+            "Version 5.9.3",
+            "absent true `ROOT/tsc-5.9.3` is older than version 7; to get it: npm install -g typescript@7",
+        ),
+        ("Version 7.0.2", "ROOT/tsc-7.0.2 --lsp --stdio"),
+    ] {
+        let name = printed.replace("Version ", "tsc-");
+        tsc.command[0] = folder.program(&name, &format!("echo {printed}")).to_string_lossy().into_owned();
+        assert_eq!(find(tsc.clone(), &folder, true).await, expected);
+    }
+    let eslint = find(known("eslint"), &folder, true).await;
+    assert!(eslint.starts_with("absent false the folder has none of eslint.config.js"), "{eslint}");
+}
+
+#[tokio::test]
+async fn a_server_that_dies_tells_how() {
+    let folder = Folder::new();
+    let program = folder.program("dies", "echo 'no licence' >&2; exit 3");
+    let supervisor = Supervisor::new(Ports::system(), Arc::new(Trust::new()));
+    let server = known("ruff");
+    let pipes = supervisor.start(&server, &[program.to_string_lossy().into_owned()], None).unwrap();
+    let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();
+    let sink = Arc::new(move |event| {
+        let _ = sender.send(event);
+    });
+    let tasks = tokio_util::task::TaskTracker::new();
+    let clock = Arc::new(SystemClock);
+    let _client = crate::languages::client::Client::start(pipes, Arc::new(server), None, clock, sink, &tasks);
+    let ended = events.recv().await.unwrap();
+    assert_eq!(
+        ended,
+        crate::languages::client::ServerEvent::Ended {
+            why: "ended with exit code 3".into(),
+            stderr: "no licence\n".into()
+        }
+    );
+    assert!(supervisor.start(&known("ruff"), &["/no/such/program".into()], None).is_err());
+}

@@ -36,7 +36,7 @@ pub(crate) struct Ended {
     pub(crate) stderr: String,
 }
 
-/// Runs a program to its end in a process group of its own. At the deadline the whole group is killed and the test fails.
+/// Runs a program to its end in a process group of its own. At the deadline the group is killed and the test fails.
 pub(crate) fn run(program: &Path, arguments: &[&str], environment: &[(&str, &str)], deadline: Duration) -> Ended {
     use std::os::unix::process::CommandExt as _;
 

@@ -53,13 +53,10 @@ const PIPE: usize = 16 << 10;
 
 impl FakeEditor {
     /// An editor whose partner is started by `serve` and gives its exit code.
-    pub fn start<F>(serve: impl FnOnce(Pipe, Pipe) -> F) -> FakeEditor
-    where
-        F: Future<Output = u8> + Send + 'static,
-    {
+    pub fn start(serve: impl FnOnce(Pipe, Pipe) -> JoinHandle<u8>) -> FakeEditor {
         let (ours_in, theirs_out) = tokio::io::duplex(PIPE);
         let (theirs_in, ours_out) = tokio::io::duplex(PIPE);
-        let serving = tokio::spawn(serve(theirs_in, theirs_out));
+        let serving = serve(theirs_in, theirs_out);
         let (outgoing, queue) = mpsc::unbounded_channel();
         let (sender, incoming) = mpsc::unbounded_channel();
         let (may_read, paused) = watch::channel(true);
@@ -203,7 +200,8 @@ impl FakeEditor {
         buffer.text.replace_range(range.clone(), text);
         buffer.version += 1;
         let version = buffer.version;
-        let (start, end) = (json!({ "line": 0, "character": range.start }), json!({ "line": 0, "character": range.end }));
+        let (start, end) =
+            (json!({ "line": 0, "character": range.start }), json!({ "line": 0, "character": range.end }));
         let change = json!({ "range": { "start": start, "end": end }, "text": text });
         self.notify(
             "textDocument/didChange",

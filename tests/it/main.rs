@@ -9,3 +9,4 @@ mod ends;
 mod front;
 mod naive;
 mod order;
+mod tidy;

@@ -4,22 +4,51 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::kit::{Desk, decided, decided_with, params, text};
+use super::kit::{Desk, FakeTool, decided, decided_with, params, said, text};
 use crate::dispatch::call::{AppliedPart, DecisionKind};
 use crate::dispatch::{CallParams, Status};
 use crate::editor::{ApproveResult, Consent};
+use crate::permissions::Rule;
 use crate::ports::MemoryDisk;
-use crate::tool::ErrorKind;
+use crate::text::{Splice, Text};
+use crate::tool::{ErrorKind, Plan, ToolError};
+use crate::tools;
+use crate::workspace::commit::Rewrite;
 use crate::workspace::documents::ContentChange;
+use crate::workspace::{FileChange, Refusal, RefusalKind, Rewritten};
 
 fn desk() -> Desk {
-    Desk::new(
+    let built_in = tools::table().into_iter().map(|tool| {
+        let rule = Rule::of(tool.traits().name);
+        (tool, rule)
+    });
+    let shout = FakeTool::new("shout", |_, _| async { Ok(said("")) }).reaching("/out/b.txt").planning(|context| {
+        let target = context.workspace.resolve("/out/b.txt")?;
+        Ok(Plan::Change(vec![FileChange { target, rewrite: Arc::new(Shout), label: "shout".into() }]))
+    });
+    let blurt = FakeTool::new("blurt", |_, _| async { Ok(said("")) })
+        .reaching("/w/.env")
+        .planning(|_| Err(ToolError::new(ErrorKind::NotFound, "there is only SECRET=1")));
+    Desk::over(
         MemoryDisk::new()
             .with_file("/w/a.txt", "one\ntwo\nthree\n")
             .with_file("/w/.env", "SECRET=1\n")
             .with_file("/w/.envrc", "export A=1\n")
             .with_file("/out/b.txt", "one\ntwo\n"),
+        built_in.chain([shout.ruled(Rule::Write), blurt.ruled(Rule::Write)]),
     )
+}
+
+/// Makes `two` `TWO`.
+struct Shout;
+
+impl Rewrite for Shout {
+    fn rewrite(&self, before: Option<&Text>) -> Result<Rewritten, Refusal> {
+        let before = before.map(Text::to_string).unwrap_or_default();
+        let at = before.find("two").ok_or_else(|| Refusal::new(RefusalKind::NotFound, "there is no two"))?;
+        let splices = vec![Splice { range: at..at + 3, text: "TWO".to_owned() }];
+        Ok(Rewritten { splices, ..Rewritten::default() })
+    }
 }
 
 fn write(path: &str, content: &str) -> Value {
@@ -111,10 +140,6 @@ fn typed(desk: &Desk, text: &str) -> impl FnOnce() + Send + 'static {
     }
 }
 
-fn replace(old: &str, new: &str) -> Value {
-    json!({ "file_path": "/out/b.txt", "old_string": old, "new_string": new })
-}
-
 #[tokio::test]
 async fn lines_that_only_moved_while_a_person_thought_are_changed() {
     let desk = desk();
@@ -124,7 +149,7 @@ async fn lines_that_only_moved_while_a_person_thought_are_changed() {
         typing();
         decided(params, Consent::Once)
     });
-    let result = desk.call("edit", replace("two", "TWO")).await;
+    let result = desk.call("shout", json!({})).await;
     assert_eq!((result.status, result.applied), (Status::Ok, Some(AppliedPart::All)), "{}", text(&result));
     assert_eq!((desk.text(&key).as_str(), desk.questions()), ("zero\none\nTWO\n", 1));
 }
@@ -139,7 +164,7 @@ async fn another_change_than_the_one_shown_is_asked_about_again() {
         decided(params, Consent::Once)
     });
     desk.answer(|params| decided(params, Consent::Once));
-    let result = desk.call("edit", replace("two", "TWO")).await;
+    let result = desk.call("shout", json!({})).await;
     assert_eq!((result.status, desk.questions()), (Status::Ok, 2), "{}", text(&result));
     assert_eq!(desk.text(&key), "one\nTWO, and more\n");
 }
@@ -155,7 +180,7 @@ async fn a_change_that_never_stays_the_same_is_a_conflict() {
             decided(params, Consent::Once)
         });
     }
-    let result = desk.call("edit", replace("two", "TWO")).await;
+    let result = desk.call("shout", json!({})).await;
     assert_eq!((result.error.as_ref().unwrap().kind, desk.questions()), (ErrorKind::Conflict, 3));
     assert_eq!(desk.text(&key), "one\ntwo 2\n");
 }
@@ -163,12 +188,11 @@ async fn a_change_that_never_stays_the_same_is_a_conflict() {
 #[tokio::test]
 async fn what_fails_shows_nothing_of_a_secret_before_consent() {
     let desk = desk();
-    let call = || json!({ "file_path": "/w/.env", "old_string": "SECRET=2", "new_string": "x" });
-    let result = desk.call("edit", call()).await;
+    let result = desk.call("blurt", json!({})).await;
     assert_eq!(result.status, Status::Denied);
     assert!(!text(&result).contains("SECRET=1"), "{}", text(&result));
     desk.answer(|params| decided(params, Consent::Once));
-    assert_eq!(desk.call("edit", call()).await.error.unwrap().kind, ErrorKind::NotFound);
+    assert_eq!(desk.call("blurt", json!({})).await.error.unwrap().kind, ErrorKind::NotFound);
 }
 
 #[tokio::test]
@@ -198,9 +222,9 @@ async fn a_preview_is_consent_once_for_what_it_showed() {
 async fn a_preview_of_other_lines_is_no_consent() {
     let desk = desk();
     let key = desk.open("/out/b.txt", "one\ntwo\n");
-    let preview = desk.dispatch.preview(params("edit", replace("two", "TWO"))).await;
+    let preview = desk.dispatch.preview(params("shout", json!({}))).await;
     typed(&desk, "one\ntwo, and more\n")();
-    let call = CallParams { approved_by: Some(preview.preview_id), ..params("edit", replace("two", "TWO")) };
+    let call = CallParams { approved_by: Some(preview.preview_id), ..params("shout", json!({})) };
     assert_eq!(desk.call_with(call).await.status, Status::Denied);
     assert_eq!(desk.text(&key), "one\ntwo, and more\n");
 }

@@ -114,6 +114,7 @@ pub(super) struct FakeTool {
     traits: Traits,
     act: Box<dyn Fn(Value, Context) -> Acting + Send + Sync>,
     plan: Option<Planning>,
+    access: Access,
 }
 
 impl FakeTool {
@@ -133,7 +134,14 @@ impl FakeTool {
             },
             act: Box::new(move |arguments, context| Box::pin(act(arguments, context))),
             plan: None,
+            access: Access::default(),
         }
+    }
+
+    /// Reads and writes this file.
+    pub(super) fn reaching(mut self, path: &str) -> FakeTool {
+        self.access = Access { reads: vec![path.to_owned()], writes: vec![path.to_owned()], ..Access::default() };
+        self
     }
 
     pub(super) fn parallel(mut self) -> FakeTool {
@@ -171,7 +179,7 @@ impl AnyTool for FakeTool {
     }
 
     fn access(&self, _: &Value) -> Access {
-        Access::default()
+        self.access.clone()
     }
 
     fn validate(&self, _: &Value) -> Result<(), ToolError> {
@@ -194,6 +202,7 @@ pub(super) struct Desk {
     pub documents: Arc<Documents>,
     pub workspace: Arc<Workspace>,
     pub disk: Arc<MemoryDisk>,
+    pub languages: Arc<Languages>,
 }
 
 impl Desk {
@@ -223,8 +232,8 @@ impl Desk {
         workspace.set_roots(Roots { folders: vec![PathBuf::from("/w")] });
         let trust = Arc::new(Trust::new());
         let languages = Languages::new(ports, editor.clone(), &documents, Arc::clone(&trust));
-        let dispatch = Dispatch::over(tools, Arc::clone(&workspace), languages, Arc::default(), trust);
-        Desk { dispatch, editor, documents, workspace, disk }
+        let dispatch = Dispatch::over(tools, Arc::clone(&workspace), Arc::clone(&languages), Arc::default(), trust);
+        Desk { dispatch, editor, documents, workspace, disk, languages }
     }
 
     /// Opens a document of a file.
@@ -238,10 +247,7 @@ impl Desk {
         self.documents.get(key).unwrap().text.to_string()
     }
 
-    pub(super) fn answer(
-        &self,
-        answer: impl FnOnce(&ApproveParams) -> ApproveResult + Send + 'static,
-    ) {
+    pub(super) fn answer(&self, answer: impl FnOnce(&ApproveParams) -> ApproveResult + Send + 'static) {
         self.editor.answers.lock().unwrap().push_back(Box::new(answer));
     }
 

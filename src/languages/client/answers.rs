@@ -1,6 +1,6 @@
 //! The answer to everything a server asks or tells by itself. No request stays without one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ pub(super) struct Registration {
 #[derive(Debug, Default)]
 pub(super) struct Registered {
     pulls: BTreeMap<String, Registration>,
-    watches: BTreeMap<String, ()>,
+    watches: BTreeSet<String>,
 }
 
 impl Registered {
@@ -61,9 +61,9 @@ impl Registered {
         !self.watches.is_empty()
     }
 
-    /// It can be asked, as it said from the beginning.
-    pub(super) fn from_the_start(&mut self, identifier: Option<String>) {
-        self.pulls.insert(String::new(), Registration { identifier, languages: Vec::new() });
+    /// It can be asked, as it said at its start.
+    pub(super) fn since_the_start(&mut self, pull: Registration) {
+        self.pulls.insert(String::new(), pull);
     }
 
     /// One way of asking turned out not to work.
@@ -89,7 +89,7 @@ impl Registered {
                     changed = true;
                 }
                 Some("workspace/didChangeWatchedFiles") => {
-                    self.watches.insert(id, ());
+                    self.watches.insert(id);
                 }
                 _ => {}
             }

@@ -10,7 +10,7 @@ use crate::ports::Clock;
 use crate::rpc::{CallError, Peer, code};
 
 /// How long one answer may take. A cold server loads its project first.
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_mins(1);
 
 /// How long to wait before asking again when the server says that the text changed under it.
 const BACK_OFF: [Duration; 3] = [Duration::from_millis(500), Duration::from_secs(1), Duration::from_secs(2)];

@@ -24,7 +24,7 @@ use crate::rpc::Peer;
 use crate::workspace::Key;
 
 /// How long `initialize` may take.
-const INITIALIZE: Duration = Duration::from_secs(60);
+const INITIALIZE: Duration = Duration::from_mins(1);
 
 /// So long after the last change the diagnostics are asked for when nobody waits for them.
 const IDLE: Duration = Duration::from_millis(150);
@@ -70,8 +70,8 @@ pub(super) async fn run(
     let why = match greeted {
         Err(why) => why,
         Ok(abilities) => {
-            if let Some(identifier) = abilities.pull.clone() {
-                lock(&registered).from_the_start(identifier);
+            if let Some(pull) = abilities.pull.clone() {
+                lock(&registered).since_the_start(pull);
             }
             sink(ServerEvent::Ready { encoding: abilities.encoding });
             sink(ServerEvent::Pulls(lock(&registered).pulls()));
@@ -177,7 +177,7 @@ impl Session {
                 },
                 notice = noticed.recv() => match notice {
                     Some(Notice::AskAgain) => self.ask_all(),
-                    Some(Notice::Closed(why)) => return why,
+                    Some(Notice::Closed(why)) => return format!("lost its connection: {why}"),
                     None => return "its connection is over".into(),
                 },
                 Some(done) = self.pulls.join_next() => match done {
@@ -190,7 +190,9 @@ impl Session {
                     let due = |open: &Open| open.ask_at.is_some_and(|at| at <= now);
                     let due: Vec<Key> =
                         self.documents.iter().filter(|(_, open)| due(open)).map(|(key, _)| key.clone()).collect();
-                    due.iter().for_each(|key| self.ask(key));
+                    for key in &due {
+                        self.ask(key);
+                    }
                 }
             }
         }
@@ -264,7 +266,9 @@ impl Session {
     fn ask_all(&mut self) {
         let mut keys: Vec<Key> = self.documents.keys().cloned().collect();
         keys.sort();
-        keys.iter().for_each(|key| self.ask(key));
+        for key in &keys {
+            self.ask(key);
+        }
     }
 
     /// Asks for the diagnostics of a document as the server has it; a question that is open is taken back.

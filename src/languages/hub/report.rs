@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tokio::time::Instant;
 
 use super::documents::{Doc, Place};
-use super::wait::{Late, Settled, WaitDoc, Waiting};
+use super::wait::{CLOSED, Late, Settled, WaitDoc, Waiting};
 use super::{Base, Hub, SourceKey};
 use crate::config::OwnServers;
 use crate::languages::problems::{self, Located};
@@ -15,19 +15,22 @@ use crate::languages::verdict::{
 };
 use crate::text::{Encoding, LineBreaks};
 
+/// The id under which it is told that no source speaks of a document.
+const NOBODY: &str = "language server";
+
 /// Errors in so many other files are told.
 const OTHER_FILES: usize = 5;
 
 impl Hub {
     /// What came of a wait.
-    pub(super) fn report(&self, waiting: &Waiting, now: Instant) -> DiagnosticsReport {
+    pub(super) fn report(&self, waiting: &Waiting) -> DiagnosticsReport {
         let documents: Vec<DocumentReport> =
-            waiting.docs.iter().map(|doc| self.document_report(waiting, doc, now)).collect();
+            waiting.docs.iter().map(|doc| self.document_report(waiting, doc)).collect();
         let other_files = self.other_files(waiting, &documents);
         DiagnosticsReport { documents, other_files }
     }
 
-    fn document_report(&self, waiting: &Waiting, wanted: &WaitDoc, now: Instant) -> DocumentReport {
+    fn document_report(&self, waiting: &Waiting, wanted: &WaitDoc) -> DocumentReport {
         let mut sources: Vec<SourceReport> = wanted
             .settled
             .iter()
@@ -37,7 +40,9 @@ impl Hub {
             })
             .collect();
         if !wanted.closed {
-            self.add_absent(wanted, &mut sources, now);
+            self.add_absent(wanted, &mut sources);
+        } else if sources.is_empty() {
+            sources.push(SourceReport::new(NOBODY, Verdict::Superseded).with_detail(CLOSED));
         }
         sources.sort_by(|a, b| a.id.cmp(&b.id));
         DocumentReport { uri: wanted.uri.clone(), version: wanted.version, sources }
@@ -79,9 +84,10 @@ impl Hub {
     }
 
     /// Why servers that would serve the document do not.
-    fn add_absent(&self, wanted: &WaitDoc, sources: &mut Vec<SourceReport>, _now: Instant) {
+    fn add_absent(&self, wanted: &WaitDoc, sources: &mut Vec<SourceReport>) {
         let Some(doc) = self.docs.get(&wanted.key) else { return };
-        let nobody = sources.is_empty();
+        let untrusted = doc.places.values().any(|place| matches!(place, Place::Untrusted { .. }));
+        let nobody = sources.is_empty() && !untrusted;
         for (kind, place) in &doc.places {
             let report = match place {
                 Place::Untrusted { name } => SourceReport::new(name, Verdict::Untrusted)
@@ -100,16 +106,16 @@ impl Hub {
                 _ if doc.language.is_empty() => "the language of the document is not known".to_owned(),
                 _ => format!("no language server for `{}` is known or of use here", doc.language),
             };
-            sources.push(SourceReport::new("language server", Verdict::NoServer).with_detail(&detail));
+            sources.push(SourceReport::new(NOBODY, Verdict::NoServer).with_detail(&detail));
         }
     }
 
     /// An answer that came after its wait.
-    pub(super) fn late_report(&self, late: &Late, set: Set, now: Instant) -> DocumentReport {
+    pub(super) fn late_report(&self, late: &Late, set: &Set, now: Instant) -> DocumentReport {
         let waited = u64::try_from((now - late.started).as_millis()).unwrap_or(u64::MAX);
         let report = SourceReport::new(self.id_of(&late.source), Verdict::Fresh).with_waited(waited);
         let report = match self.docs.get(&late.key) {
-            Some(doc) => self.with_set(report, doc, &late.source, &set, late.base.as_ref(), late.encoding),
+            Some(doc) => self.with_set(report, doc, &late.source, set, late.base.as_ref(), late.encoding),
             None => report,
         };
         DocumentReport { uri: late.uri.clone(), version: late.version, sources: vec![report] }
@@ -166,7 +172,8 @@ impl Hub {
 fn baseline(doc: &Doc, source: &SourceKey, set: &Set, base: &Base) -> Option<Vec<Located>> {
     let snapshot = base.sets.get(source);
     let later = doc.tracks.get(source).and_then(|track| track.known(base.rev));
-    let newer = later.filter(|later| snapshot.is_none_or(|(rev, _)| later.rev > *rev));
+    // Of the same text the track may have heard more since.
+    let newer = later.filter(|later| snapshot.is_none_or(|(rev, _)| later.rev >= *rev));
     match (newer, snapshot) {
         (Some(later), _) => Some(doc.moved(&later.problems, later.rev, set.rev, None)),
         (None, Some((_, problems))) => Some(doc.moved(problems, base.rev, set.rev, Some(&base.text))),

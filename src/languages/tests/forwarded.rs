@@ -1,0 +1,109 @@
+//! The editor's own servers, as the editor forwards what they say.
+
+use super::*;
+use crate::text::Encoding;
+
+fn forwarded(doc: &Target, version: Option<i32>, stamp: StampedBy, diagnostics: Value) -> Forwarded {
+    let Value::Array(diagnostics) = diagnostics else { panic!("no list") };
+    Forwarded {
+        uri: doc.uri.clone(),
+        version,
+        stamp,
+        source: SourceName { id: "7".into(), name: "pylsp".into() },
+        position_encoding: Encoding::Utf16,
+        kind: Delivery::Push,
+        diagnostics,
+    }
+}
+
+/// A bench on which the editor has a server for Python, and a document it has spoken of.
+fn bench() -> (Bench, Target) {
+    let bench = Bench::new();
+    let doc = target("a.py");
+    bench.documents.open(doc.key.clone(), &doc.uri, "python", 5, "a\n");
+    bench.languages.editor_sources(&doc.uri, vec![SourceName { id: "7".into(), name: "pylsp".into() }]);
+    bench.languages.forwarded(forwarded(&doc, Some(5), StampedBy::Server, json!([error(0, "old")])));
+    bench.languages.look(&doc, None, &bench.text(&doc));
+    (bench, doc)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stamp_of_the_servers_own_counts() {
+    let (bench, doc) = bench();
+    let settle = bench.settle(vec![bench.edit(&doc, 0..0, "x\n")]);
+    bench.quiesce().await;
+    bench.languages.forwarded(forwarded(&doc, Some(5), StampedBy::Server, json!([error(0, "old")])));
+    bench.languages.forwarded(forwarded(&doc, Some(6), StampedBy::Server, json!([error(1, "old"), error(0, "bad")])));
+    assert_eq!(told(&settle.await.unwrap()), "pylsp fresh@6 151ms new=[0:0 bad] resolved=0 unchanged=1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stamp_of_the_editors_counts_as_none() {
+    let (bench, doc) = bench();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let settle = bench.settle(vec![bench.edit(&doc, 0..0, "x\n")]);
+    bench.quiesce().await;
+    bench.languages.forwarded(forwarded(&doc, Some(6), StampedBy::Receipt, json!([error(1, "old")])));
+    assert_eq!(told(&settle.await.unwrap()), "pylsp fresh@6 251ms new=[] resolved=0 unchanged=1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_asked_for_counts_at_once() {
+    let (bench, doc) = bench();
+    let settle = bench.settle(vec![bench.edit(&doc, 0..0, "x\n")]);
+    bench.quiesce().await;
+    assert_eq!(lock(&bench.editor.0).join(" "), doc.uri);
+    let pulled = forwarded(&doc, Some(6), StampedBy::Server, json!([]));
+    bench.languages.forwarded(Forwarded { kind: Delivery::Pull, ..pulled });
+    assert_eq!(told(&settle.await.unwrap()), "pylsp fresh@6 1ms new=[] resolved=1 unchanged=0");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_constant_stamp_is_found_out() {
+    let (bench, doc) = bench();
+    let mut verdicts = Vec::new();
+    for text in ["b\n", "c\n", "d\n", "e\n"] {
+        let settle = bench.settle(vec![bench.edit(&doc, 0..0, text)]);
+        bench.quiesce().await;
+        bench.languages.forwarded(forwarded(&doc, Some(5), StampedBy::Server, json!([error(0, "bad")])));
+        verdicts.push(told(&settle.await.unwrap()).split(' ').take(2).collect::<Vec<_>>().join(" "));
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    assert_eq!(verdicts, ["pylsp pending@6", "pylsp pending@7", "pylsp fresh@8", "pylsp fresh@9"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_that_the_editor_reports_vetoes_quiet() {
+    let (bench, doc) = bench();
+    let settle = bench.settle(vec![bench.edit(&doc, 0..0, "x\n")]);
+    bench.quiesce().await;
+    bench.languages.progress("7", "check", ProgressKind::Begin);
+    bench.languages.forwarded(forwarded(&doc, None, StampedBy::Server, json!([])));
+    assert_eq!(told(&settle.await.unwrap()), "pylsp pending@6 700ms");
+    bench.languages.progress("7", "check", ProgressKind::End);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(told(&bench.languages.late().unwrap()), "pylsp fresh@6 950ms new=[] resolved=1 unchanged=0");
+}
+
+#[tokio::test(start_paused = true)]
+async fn positions_count_as_the_source_counts() {
+    let (bench, doc) = bench();
+    let settle = bench.settle(vec![bench.edit(&doc, 0..2, "é😀x\n")]);
+    bench.quiesce().await;
+    let at = |character: u32| json!({ "line": 0, "character": character });
+    let problem = json!({ "range": { "start": at(6), "end": at(7) }, "severity": 1, "message": "x" });
+    let bytes = forwarded(&doc, Some(6), StampedBy::Server, json!([problem]));
+    bench.languages.forwarded(Forwarded { position_encoding: Encoding::Utf8, ..bytes });
+    assert_eq!(told(&settle.await.unwrap()), "pylsp fresh@6 151ms new=[0:3 x] resolved=1 unchanged=0");
+}
+
+#[test]
+fn the_wire_form_is_lenient_about_what_may_be_missing() {
+    let least = json!({ "uri": "file:///a", "source": { "id": "1", "name": "x" }, "diagnostics": [] });
+    let read: Forwarded = serde_json::from_value(least).unwrap();
+    assert_eq!((read.stamp, read.kind, read.version), (StampedBy::Receipt, Delivery::Push, None));
+    let all = json!({ "uri": "file:///a", "version": 3, "stamp": "server", "source": { "id": "1", "name": "x" },
+        "positionEncoding": "utf-8", "kind": "pull", "diagnostics": [{}] });
+    let read: Forwarded = serde_json::from_value(all.clone()).unwrap();
+    assert_eq!(serde_json::to_value(read).unwrap(), all);
+}

@@ -1,0 +1,182 @@
+//! Servers that are asked.
+
+use super::*;
+use crate::rpc::code;
+
+fn full(items: impl serde::Serialize) -> Value {
+    json!({ "kind": "full", "items": items })
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_counts_at_once() {
+    let mut bench = Bench::new();
+    let doc = bench.open("a.py", "a\n");
+    let mut server = bench.server().await;
+    server.initialize(PULLS()).await;
+    let ask = server.expect("textDocument/diagnostic").await;
+    assert_eq!(ask["params"], json!({ "textDocument": { "uri": doc.uri } }));
+    server.reply(&ask, json!({ "kind": "full", "resultId": "r1", "items": [error(0, "old")] })).await;
+    bench.quiesce().await;
+
+    let settle = bench.settle(vec![bench.edit(&doc, 0..0, "x\n")]);
+    server.expect("textDocument/didChange").await;
+    let ask = server.expect("textDocument/diagnostic").await;
+    assert_eq!(ask["params"]["previousResultId"], "r1");
+    server.reply(&ask, json!({ "kind": "full", "resultId": "r2", "items": [error(1, "old"), error(0, "bad")] })).await;
+    assert_eq!(told(&settle.await.unwrap()), "ruff fresh@2 0ms new=[0:0 bad] resolved=0 unchanged=1");
+
+    // Nothing changed: what it said is still so, at the places it said.
+    let settle = bench.settle(vec![bench.edit(&doc, 4..4, "tail")]);
+    server.expect("textDocument/didChange").await;
+    let ask = server.expect("textDocument/diagnostic").await;
+    server.reply(&ask, json!({ "kind": "unchanged", "resultId": "r3" })).await;
+    assert_eq!(told(&settle.await.unwrap()), "ruff fresh@3 0ms new=[] resolved=0 unchanged=2");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_question_before_the_edit_gives_the_baseline_and_is_taken_back_when_it_comes_too_late() {
+    let mut bench = Bench::new();
+    let doc = bench.open("a.py", "a\n");
+    let mut server = bench.server().await;
+    server.initialize(PULLS()).await;
+    let first = server.expect("textDocument/diagnostic").await;
+    // It has not answered when the edit comes: the question is about a text that is gone.
+    let settle = bench.settle(vec![bench.edit(&doc, 0..0, "x\n")]);
+    let cancelled = server.expect("$/cancelRequest").await;
+    assert_eq!(cancelled["params"]["id"], first["id"]);
+    server.fail(&first, code::REQUEST_CANCELLED, Value::Null).await;
+    let second = server.expect("textDocument/diagnostic").await;
+    server.reply(&second, full(json!([error(0, "there")]))).await;
+    assert_eq!(told(&settle.await.unwrap()), "ruff fresh@2 0ms present=[0:0 there]");
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_is_asked_again_with_patience_where_the_protocol_says_so() {
+    let mut bench = Bench::new();
+    let doc = bench.open("a.py", "a\n");
+    let mut server = bench.server().await;
+    server.initialize(PULLS()).await;
+    let ask = server.expect("textDocument/diagnostic").await;
+    server.reply(&ask, full(json!([]))).await;
+    bench.quiesce().await;
+    let wait = Wait { deadline_ms: Some(20_000), ..Wait::default() };
+    let settle = bench.settle_with(vec![bench.edit(&doc, 0..0, "x\n")], wait.clone());
+    for (code, data) in [
+        (code::CONTENT_MODIFIED, Value::Null),
+        (code::SERVER_CANCELLED, json!({ "retriggerRequest": true })),
+        (code::CONTENT_MODIFIED, Value::Null),
+    ] {
+        let ask = server.expect("textDocument/diagnostic").await;
+        server.fail(&ask, code, data).await;
+    }
+    let ask = server.expect("textDocument/diagnostic").await;
+    server.reply(&ask, full(json!([error(0, "bad")]))).await;
+    assert_eq!(told(&settle.await.unwrap()), "ruff fresh@2 3500ms new=[0:0 bad] resolved=0 unchanged=0");
+
+    let settle = bench.settle_with(vec![bench.edit(&doc, 0..0, "y\n")], wait);
+    let ask = server.expect("textDocument/diagnostic").await;
+    server.fail(&ask, code::SERVER_CANCELLED, json!({ "retriggerRequest": false })).await;
+    assert_eq!(told(&settle.await.unwrap()), "ruff pending@3 20000ms");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_does_not_know_the_question_is_never_asked_again() {
+    let mut bench = Bench::new();
+    let doc = bench.open("a.py", "a\n");
+    let mut server = bench.server().await;
+    server.initialize(PULLS()).await;
+    let ask = server.expect("textDocument/diagnostic").await;
+    server.fail(&ask, code::METHOD_NOT_FOUND, Value::Null).await;
+    bench.quiesce().await;
+    let settle = bench.settle(vec![bench.edit(&doc, 0..0, "x\n")]);
+    assert_eq!(server.next().await.unwrap()["method"], "textDocument/didChange");
+    server.publish(&doc.uri, Some(102), json!([error(0, "bad")])).await;
+    assert_eq!(told(&settle.await.unwrap()), "ruff fresh@2 150ms present=[0:0 bad]");
+    bench.languages.shutdown(Duration::from_secs(1)).await;
+    while let Some(message) = server.next().await {
+        assert_ne!(message["method"], "textDocument/diagnostic");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_registered_later_is_asked_under_each_identifier() {
+    let mut bench = Bench::new();
+    let doc = bench.open("a.py", "a\n");
+    let mut server = bench.server().await;
+    server.initialize(json!({ "textDocumentSync": 1 })).await;
+    server.expect("textDocument/didOpen").await;
+    let register = |id: &str, identifier: &str| {
+        let options = json!({ "identifier": identifier, "documentSelector": [{ "language": "python" }] });
+        json!({ "registrations": [{ "id": id, "method": "textDocument/diagnostic", "registerOptions": options }] })
+    };
+    server.ask("client/registerCapability", register("1", "types")).await;
+    let ask = server.expect("textDocument/diagnostic").await;
+    server.reply(&ask, full(json!([]))).await;
+    server.ask("client/registerCapability", register("2", "lint")).await;
+    for _ in 0..2 {
+        let ask = server.expect("textDocument/diagnostic").await;
+        server.reply(&ask, full(json!([]))).await;
+    }
+    bench.quiesce().await;
+    let settle = bench.settle(vec![bench.edit(&doc, 0..0, "x\n")]);
+    // It takes whole texts only.
+    let changed = server.expect("textDocument/didChange").await;
+    assert_eq!(changed["params"]["contentChanges"], json!([{ "text": "x\na\n" }]));
+    for identifier in ["lint", "types"] {
+        let ask = server.expect("textDocument/diagnostic").await;
+        assert_eq!(ask["params"]["identifier"], identifier);
+        server.reply(&ask, full(json!([error(0, identifier)]))).await;
+    }
+    assert_eq!(told(&settle.await.unwrap()), "ruff fresh@2 0ms new=[0:0 lint; 0:0 types] resolved=0 unchanged=0");
+    // A refresh asks again.
+    server.ask("workspace/diagnostic/refresh", Value::Null).await;
+    server.expect("textDocument/diagnostic").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_can_speak_of_other_documents() {
+    let mut bench = Bench::new();
+    let (doc, other) = (bench.open("a.py", "a\n"), bench.open("b.py", "é\nb\n"));
+    let mut server = bench.server().await;
+    server.initialize(PULLS()).await;
+    for _ in 0..2 {
+        let ask = server.expect("textDocument/diagnostic").await;
+        server.reply(&ask, full(json!([]))).await;
+    }
+    bench.quiesce().await;
+    let settle = bench.settle(vec![bench.edit(&doc, 0..0, "x\n")]);
+    server.expect("textDocument/didChange").await;
+    let ask = server.expect("textDocument/diagnostic").await;
+    let related =
+        json!({ &other.uri: full(json!([error(1, "broken by it")])), "file:///w/c.py": { "kind": "unchanged" } });
+    server.reply(&ask, json!({ "kind": "full", "items": [], "relatedDocuments": related })).await;
+    assert_eq!(
+        told(&settle.await.unwrap()),
+        "ruff fresh@2 0ms new=[] resolved=0 unchanged=0\nalso file:///w/b.py ruff [\"broken by it\"]"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_only_checked_on_save_says_so() {
+    let mut bench = Bench::new();
+    let doc = bench.open("a.py", "a\n");
+    let mut server = bench.server().await;
+    server.initialize(json!({ "textDocumentSync": { "change": 2, "save": {} }, "diagnosticProvider": {} })).await;
+    let ask = server.expect("textDocument/diagnostic").await;
+    server.reply(&ask, full(json!([]))).await;
+    // Nobody types: the text is saved, and the compiler speaks up besides.
+    bench.documents.save(&doc.key);
+    server.expect("textDocument/didSave").await;
+    server.publish(&doc.uri, Some(101), json!([error(0, "compiler")])).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let settle = bench.settle(vec![bench.edit(&doc, 0..0, "x\n")]);
+    server.expect("textDocument/didChange").await;
+    let ask = server.expect("textDocument/diagnostic").await;
+    server.publish(&doc.uri, Some(102), json!([error(1, "compiler")])).await;
+    server.reply(&ask, full(json!([]))).await;
+    assert_eq!(
+        told(&settle.await.unwrap()),
+        "ruff fresh@2 0ms new=[] resolved=0 unchanged=0\n\
+         ruff on save needsSave@2 0ms (it checks the file on the disk)"
+    );
+}

@@ -173,7 +173,7 @@ pub(super) async fn take_back(
     let mut splices = delivery.echo.take_back(on, step).ok_or_else(touched)?;
     for _ in 0..=desk.settings.commit.rebases {
         let text = watch.now.text.clone();
-        let undo = sent(desk, &text, shape::sendable(&text, splices)).map_err(|refusal| refusal.message)?;
+        let undo = sent(desk, &text, text.widened(&splices)).map_err(|refusal| refusal.message)?;
         let (fate, undoing) = deliver(desk, watch, undo, &format!("Undo: {label}")).await;
         match fate {
             Fate::Landed { .. } | Fate::Merged => return Ok(()),

@@ -247,7 +247,7 @@ impl Fake {
     }
 
     fn put(text: &mut Text, splice: &Splice, counting: Counting) -> ContentChange {
-        let edit = text.edit_of(splice, counting.encoding);
+        let edit = text.edit_of(&text.widen(splice), counting.encoding);
         text.splice(splice);
         ContentChange { range: Some(edit.range), text: edit.new_text }
     }

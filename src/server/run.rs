@@ -97,10 +97,15 @@ async fn end_of(front: &Arc<Front>, ports: &Ports, signals: bool) -> u8 {
     front.rooms.calls.cancel_all();
     front.outbox.hang_up();
     front.tasks.close();
-    tokio::select! {
-        () = front.tasks.wait() => {}
-        () = ports.clock.sleep(lifecycle::CALLS_GRACE) => warn!(open = ?front.rooms.calls.open_calls(), "calls did not end"),
-    }
-    front.rooms.sources.shutdown(lifecycle::SERVERS_GRACE).await;
+    // Side by side: a call that is being written to the disk needs no language server to end.
+    let calls = async {
+        tokio::select! {
+            () = front.tasks.wait() => {}
+            () = ports.clock.sleep(lifecycle::CALLS_GRACE) => {
+                warn!(open = ?front.rooms.calls.open_calls(), "calls did not end");
+            }
+        }
+    };
+    tokio::join!(calls, front.rooms.sources.shutdown(lifecycle::SERVERS_GRACE));
     code
 }

@@ -134,6 +134,12 @@ impl FakeEditor {
         }
     }
 
+    /// A message that came while another was waited for.
+    pub fn stashed(&mut self, fits: impl Fn(&Value) -> bool) -> Option<Value> {
+        let at = self.stashed.iter().position(fits)?;
+        self.stashed.remove(at)
+    }
+
     async fn maybe_receive(&mut self) -> Option<Value> {
         let never = std::time::Duration::from_secs(3600);
         tokio::time::timeout(never, self.incoming.recv()).await.ok().flatten()
@@ -326,7 +332,7 @@ async fn read(mut pipe: DuplexStream, sender: mpsc::UnboundedSender<Value>, mut 
     }
 }
 
-fn first_message(buffer: &[u8]) -> Option<(Value, usize)> {
+pub fn first_message(buffer: &[u8]) -> Option<(Value, usize)> {
     let header_end = buffer.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
     let header = std::str::from_utf8(&buffer[..header_end]).expect("a header in ASCII");
     let len: usize = header.trim().strip_prefix("Content-Length: ").expect("a length").parse().expect("a number");

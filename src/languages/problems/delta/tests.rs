@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::*;
-use crate::languages::problems::{locate, moved, RawProblem, told};
+use crate::languages::problems::{RawProblem, locate, moved, told};
 use crate::text::{Encoding, LineBreaks, Position, Range, Splice, Text, diff};
 
 /// A problem at a byte, three bytes long: `byte [severity] message`.
@@ -37,51 +37,87 @@ fn check(baseline: &str, now: &str, expected: Expect) {
 #[test]
 fn messages_are_compared_as_a_multiset() {
     check("", "", expect![[""]]);
-    check("10 a\n20 b", "20 b\n30 c", expect![[r#"
+    check(
+        "10 a\n20 b",
+        "20 b\n30 c",
+        expect![[r#"
         + 30 c
         - 10 a
         = 20 b
-    "#]]);
-    check("10 a", "10 a\n10 a", expect![[r#"
+    "#]],
+    );
+    check(
+        "10 a",
+        "10 a\n10 a",
+        expect![[r#"
         + 10 a
         = 10 a
-    "#]]);
-    check("10 a\n20 a\n30 a", "20 a", expect![[r#"
+    "#]],
+    );
+    check(
+        "10 a\n20 a\n30 a",
+        "20 a",
+        expect![[r#"
         - 10 a
         - 30 a
         = 20 a
-    "#]]);
-    check("10 a", "10 W a", expect![[r#"
+    "#]],
+    );
+    check(
+        "10 a",
+        "10 W a",
+        expect![[r#"
         + 10 a
         - 10 a
-    "#]]);
-    check("10 a  b\n20 c", "10 a b\n20 C", expect![[r#"
+    "#]],
+    );
+    check(
+        "10 a  b\n20 c",
+        "10 a b\n20 C",
+        expect![[r#"
         + 20 C
         - 20 c
         = 10 a b
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn the_nearest_are_the_same() {
     // One more of the same kind above: the old one is the one that stayed.
-    check("100 a", "50 a\n100 a", expect![[r#"
+    check(
+        "100 a",
+        "50 a\n100 a",
+        expect![[r#"
         + 50 a
         = 100 a
-    "#]]);
-    check("100 a\n200 a", "160 a", expect![[r#"
+    "#]],
+    );
+    check(
+        "100 a\n200 a",
+        "160 a",
+        expect![[r#"
         - 100 a
         = 160 a
-    "#]]);
-    check("100 a\n200 a", "90 a\n150 a\n260 a", expect![[r#"
+    "#]],
+    );
+    check(
+        "100 a\n200 a",
+        "90 a\n150 a\n260 a",
+        expect![[r#"
         + 260 a
         = 90 a
         = 150 a
-    "#]]);
-    check("100 a", "98 a\n103 a", expect![[r#"
+    "#]],
+    );
+    check(
+        "100 a",
+        "98 a\n103 a",
+        expect![[r#"
         + 103 a
         = 98 a
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -89,33 +125,54 @@ fn without_a_baseline_nothing_is_new() {
     expect![[r#"
         ? 10 b
         ? 20 a
-    "#]].assert_eq(&shown(&delta(None, &problems("20 a\n10 b"))));
+    "#]]
+    .assert_eq(&shown(&delta(None, &problems("20 a\n10 b"))));
 }
 
 #[test]
 fn numbers_of_places_may_shift_in_their_place() {
-    check("40 'x' already declared on line 12", "40 'x' already declared on line 15", expect![[r#"
+    check(
+        "40 'x' already declared on line 12",
+        "40 'x' already declared on line 15",
+        expect![[r#"
         = 40 'x' already declared on line 15
-    "#]]);
+    "#]],
+    );
     // Elsewhere it is another declaration.
-    check("40 'x' already declared on line 12", "90 'x' already declared on line 15", expect![[r#"
+    check(
+        "40 'x' already declared on line 12",
+        "90 'x' already declared on line 15",
+        expect![[r#"
         + 90 'x' already declared on line 15
         - 40 'x' already declared on line 12
-    "#]]);
+    "#]],
+    );
     // An exact one is preferred, wherever it is.
-    check("40 see line 3\n50 see line 4", "40 see line 4\n50 see line 3", expect![[r#"
+    check(
+        "40 see line 3\n50 see line 4",
+        "40 see line 4\n50 see line 3",
+        expect![[r#"
         = 40 see line 4
         = 50 see line 3
-    "#]]);
+    "#]],
+    );
     // These numbers are what is said.
-    check("40 expected 2 arguments, found 3", "40 expected 2 arguments, found 4", expect![[r#"
+    check(
+        "40 expected 2 arguments, found 3",
+        "40 expected 2 arguments, found 4",
+        expect![[r#"
         + 40 expected 2 arguments, found 4
         - 40 expected 2 arguments, found 3
-    "#]]);
-    check("40 line too long (81 > 80)", "40 line too long (95 > 80)", expect![[r#"
+    "#]],
+    );
+    check(
+        "40 line too long (81 > 80)",
+        "40 line too long (95 > 80)",
+        expect![[r#"
         + 40 line too long (95 > 80)
         - 40 line too long (81 > 80)
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -52,11 +52,14 @@ fn a_plain_one() {
 
 #[test]
 fn severities() {
-    let list: Vec<Value> = [json!(1), json!(2.0), json!("3"), json!("Hint"), json!(0), json!(99), json!(-1), Value::Null, json!([])]
-        .into_iter()
-        .map(|severity| json!({ "message": severity.to_string(), "severity": severity }))
-        .collect();
-    check(Value::Array(list), expect![[r#"
+    let list: Vec<Value> =
+        [json!(1), json!(2.0), json!("3"), json!("Hint"), json!(0), json!(99), json!(-1), Value::Null, json!([])]
+            .into_iter()
+            .map(|severity| json!({ "message": severity.to_string(), "severity": severity }))
+            .collect();
+    check(
+        Value::Array(list),
+        expect![[r#"
         0:0-0:0 Error - - "1"
         0:0-0:0 Warning - - "2.0"
         0:0-0:0 Information - - "\"3\""
@@ -66,10 +69,14 @@ fn severities() {
         0:0-0:0 Error - - "-1"
         0:0-0:0 Error - - "null"
         0:0-0:0 Error - - "[]"
-    "#]]);
-    check(json!({ "message": "none" }), expect![[r#"
+    "#]],
+    );
+    check(
+        json!({ "message": "none" }),
+        expect![[r#"
         0:0-0:0 Error - - "none"
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -122,7 +129,9 @@ fn codes_and_sources() {
     .into_iter()
     .map(|code| json!({ "message": "x", "source": code.clone(), "code": code }))
     .collect();
-    check(Value::Array(list), expect![[r#"
+    check(
+        Value::Array(list),
+        expect![[r#"
         0:0-0:0 Error E0308 E0308 "x"
         0:0-0:0 Error 2304 2304 "x"
         0:0-0:0 Error 2304 2304 "x"
@@ -136,7 +145,8 @@ fn codes_and_sources() {
         0:0-0:0 Error - - "x"
         0:0-0:0 Error two lines two lines "x"
         0:0-0:0 Error - - "x"
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -167,22 +177,28 @@ fn messages() {
 
 #[test]
 fn one_that_is_hopeless_costs_only_itself() {
-    check(json!([{ "message": "first" }, null, "text\n", [1], { "message": "last" }]), expect![[r#"
+    check(
+        json!([{ "message": "first" }, null, "text\n", [1], { "message": "last" }]),
+        expect![[r#"
         0:0-0:0 Error - - "first"
         0:0-0:0 Error - - "last"
         remark: diagnostic 2 of 5 is no object and was left out: null
         remark: diagnostic 3 of 5 is no object and was left out: "text\n"
         remark: diagnostic 4 of 5 is no object and was left out: [1]
-    "#]]);
+    "#]],
+    );
     let many: Vec<Value> = (0..9).map(Value::from).collect();
-    check(Value::Array(many), expect![[r#"
+    check(
+        Value::Array(many),
+        expect![[r#"
         remark: diagnostic 1 of 9 is no object and was left out: 0
         remark: diagnostic 2 of 9 is no object and was left out: 1
         remark: diagnostic 3 of 9 is no object and was left out: 2
         remark: diagnostic 4 of 9 is no object and was left out: 3
         remark: diagnostic 5 of 9 is no object and was left out: 4
         remark: 4 more are no objects and were left out
-    "#]]);
+    "#]],
+    );
 }
 
 /// Values as a server could send them, and some as only a broken one would.
@@ -196,8 +212,17 @@ fn any_value() -> impl Strategy<Value = Value> {
         any::<String>().prop_map(Value::from),
     ];
     let key = prop_oneof![
-        Just("range"), Just("start"), Just("end"), Just("line"), Just("character"), Just("severity"), Just("code"),
-        Just("source"), Just("message"), Just("value"), Just("other")
+        Just("range"),
+        Just("start"),
+        Just("end"),
+        Just("line"),
+        Just("character"),
+        Just("severity"),
+        Just("code"),
+        Just("source"),
+        Just("message"),
+        Just("value"),
+        Just("other")
     ];
     leaf.prop_recursive(4, 40, 6, move |inner| {
         prop_oneof![

@@ -17,6 +17,9 @@ pub(super) struct Found {
     pub(super) fault: Fault,
     /// The stretch of text the parser gave up on, in bytes.
     pub(super) region: Range<usize>,
+    /// The byte of the opening bracket that has no partner, if that is the fault, whether the parser says that it is too
+    /// much or that its partner is missing (which can be anywhere behind it).
+    pub(super) opener: Option<usize>,
     /// What kind of bracket it is, if it is one without its partner.
     half: Option<Half>,
 }
@@ -79,23 +82,26 @@ fn onwards(cursor: &mut TreeCursor<'_>, open: &mut Vec<Vec<Node<'_>>>) -> bool {
 
 fn missing(language: Language, node: Node<'_>, opener: Option<Node<'_>>, text: &str) -> Found {
     let mut message = format!("missing {}", expected(language, node.kind()));
+    let opener = opener.filter(|_| matches!(half(language, node, text), Some(Half::Closes(_))));
     // Where the partner stands says more than where the text went wrong for good.
-    if let Some(opener) = opener.filter(|_| half(language, node, text).is_some()) {
+    if let Some(opener) = opener {
         let line = opener.start_position().row + 1;
         if line != node.start_position().row + 1 {
             let _ = write!(message, " for the {} of line {line}", quoted(&text[opener.byte_range()]));
         }
     }
     let bytes = node.start_byte()..node.start_byte();
-    Found { region: bytes.clone(), fault: Fault { bytes, message, kind: FaultKind::Missing }, half: None }
+    let opener = opener.map(|opener| opener.start_byte());
+    Found { region: bytes.clone(), opener, fault: Fault { bytes, message, kind: FaultKind::Missing }, half: None }
 }
 
 /// The faults of an ERROR node: each bracket among its children that has no partner; without one, the whole of it.
 fn broken(language: Language, node: Node<'_>, text: &str, found: &mut Vec<Found>) {
     let region = node.byte_range();
     let mut fault = |bytes: Range<usize>, message: String, half: Option<Half>| {
+        let opener = matches!(half, Some(Half::Opens(_))).then_some(bytes.start);
         let fault = Fault { bytes, message, kind: FaultKind::Error };
-        found.push(Found { fault, region: region.clone(), half });
+        found.push(Found { fault, region: region.clone(), opener, half });
     };
     let mut open: Vec<(Half, Range<usize>)> = Vec::new();
     let mut alone: Vec<(Half, Range<usize>)> = Vec::new();

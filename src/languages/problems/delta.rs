@@ -202,3 +202,6 @@ fn follows_a_file_name(text: &str) -> bool {
         && stem.strip_suffix('.').is_some_and(|name| name.ends_with(|char: char| char.is_alphanumeric() || char == '_'))
         && path[stem.len()..].starts_with(|char: char| char.is_ascii_alphabetic())
 }
+
+#[cfg(test)]
+mod tests;

@@ -208,25 +208,27 @@ fn credit(source: &SourceReport, checked: bool) -> Option<String> {
 /// What is to be said of a source that has not checked this very text. That some server is not there at all is only
 /// worth a line if no other has `checked` it.
 fn remark(source: &SourceReport, checked: bool) -> Option<String> {
-    let state = match source.verdict {
+    let (state, reason) = match source.verdict {
         Verdict::Fresh => return None,
         Verdict::NeverReported | Verdict::NoServer | Verdict::Untrusted if checked => return None,
-        Verdict::Pending => "pending, its answer comes with a later result",
-        Verdict::Stale => "stale, what it last said is about an older text",
-        Verdict::NeedsSave => "needs a save, it checks only what is on the disk",
-        Verdict::NeverReported => "has not reported on this file so far",
-        Verdict::Crashed => "crashed",
-        Verdict::NoServer if checks(source) => "no server",
-        Verdict::NoServer => "not checked",
-        Verdict::Untrusted => "not started, since the folder is not trusted",
-        Verdict::Superseded => "superseded, the user typed on before it answered",
+        Verdict::Pending => ("pending", "its answer comes with a later result"),
+        Verdict::Stale => ("stale", "what it last said is about an older text"),
+        Verdict::NeedsSave => ("needs a save", "it checks only what is on the disk"),
+        Verdict::NeverReported => ("silent", "it has not reported on this file so far"),
+        Verdict::Crashed => ("crashed", ""),
+        Verdict::NoServer if checks(source) => ("not running", ""),
+        Verdict::NoServer => ("not checked", ""),
+        Verdict::Untrusted => ("not started", "the folder is not trusted"),
+        Verdict::Superseded => ("superseded", "the user typed on before it answered"),
     };
-    let detail = match source.detail.as_deref().map(str::trim) {
-        None | Some("") => String::new(),
-        Some(line) if !line.contains('\n') => format!(" ({line})"),
-        Some(lines) => format!(":\n{lines}"),
-    };
-    Some(format!("{}: {state}{detail}", one_line(&source.id)))
+    let mut line = format!("{}: {state}", one_line(&source.id));
+    match source.detail.as_deref().map(str::trim).unwrap_or_default() {
+        "" if reason.is_empty() => {}
+        "" => line.extend([", ", reason]),
+        detail if detail.contains('\n') => line.extend([":\n", detail]),
+        detail => line.extend([" (", detail, ")"]),
+    }
+    Some(line)
 }
 
 fn render_other(file: &FileReport, out: &mut Lines) {

@@ -181,13 +181,13 @@ fn only_the_embedded_check() {
         vec![SourceReport::new("pyright", Verdict::NoServer).with_detail("not found on PATH"), fresh("syntax")],
         expect![[r#"
             /repo/my app.py: syntax ok (not type-checked)
-              pyright: no server (not found on PATH)"#]],
+              pyright: not running (not found on PATH)"#]],
     );
     check(
         vec![SourceReport::new("rust-analyzer", Verdict::Untrusted), fresh("syntax")],
         expect![[r#"
             /repo/my app.py: syntax ok (not type-checked)
-              rust-analyzer: not started, since the folder is not trusted"#]],
+              rust-analyzer: not started, the folder is not trusted"#]],
     );
     let fault = problem(2, Severity::Error, "syntax", "", "missing `)`");
     check(
@@ -239,7 +239,7 @@ fn what_is_not_known() {
         vec![SourceReport::new("eslint", Verdict::NeverReported), fresh("syntax")],
         expect![[r#"
             /repo/my app.py: not checked; syntax ok (not type-checked)
-              eslint: has not reported on this file so far"#]],
+              eslint: silent, it has not reported on this file so far"#]],
     );
     check(
         vec![

@@ -18,8 +18,8 @@ fn drive(tools: &Path, arguments: &[&str]) -> tools::Ended {
     let nvim = tools::program(tools, "bin/nvim");
     let mut all = vec!["-u", "NONE", "-i", "NONE", "-l", DRIVER];
     all.extend(arguments);
-    let tools = tools.to_str().expect("a path in UTF-8");
-    tools::run(&nvim, &all, &[("ROPEWALK_TOOLS", tools), ("ROPEWALK_BIN", tools::SIDECAR)], DEADLINE)
+    let tools = tools.to_string_lossy();
+    tools::run(&nvim, &all, &[("ROPEWALK_TOOLS", &tools), ("ROPEWALK_BIN", tools::SIDECAR)], DEADLINE)
 }
 
 fn play(file: &str, scenario: &str) {

@@ -57,7 +57,9 @@ impl Client {
             encoding: choose_encoding(&capabilities["general"]["positionEncodings"]),
             abilities: read_abilities(&capabilities["experimental"]["ropewalk"]),
             apply_edit: flag("/workspace/applyEdit"),
-            message_actions: capabilities.pointer("/window/showMessage/messageActionItem").is_some_and(Value::is_object),
+            message_actions: capabilities
+                .pointer("/window/showMessage/messageActionItem")
+                .is_some_and(Value::is_object),
             configuration: flag("/workspace/configuration"),
             folders: read_folders(params),
             trusted: read_trusted(&options["trusted"]),
@@ -299,21 +301,23 @@ mod tests {
         let read = DidChange::read(&good).unwrap();
         let range = Range { start: Position::new(0, 1), end: Position::new(2, 3) };
         assert_eq!((read.uri.as_str(), read.version), ("file:///a", 4));
-        assert_eq!(read.changes, [
-            ContentChange { range: Some(range), text: "x".into() },
-            ContentChange { range: None, text: "y".into() },
-        ]);
+        assert_eq!(
+            read.changes,
+            [ContentChange { range: Some(range), text: "x".into() }, ContentChange { range: None, text: "y".into() },]
+        );
         for (change, why) in [
             (json!({ "range": { "start": { "line": -1, "character": 0 } }, "text": "x" }), "contentChanges[0].range: "),
             (json!({ "text": 3 }), "contentChanges[0].text is not a string"),
         ] {
-            let fault =
-                DidChange::read(&json!({ "textDocument": document, "contentChanges": [change] })).unwrap_err();
+            let fault = DidChange::read(&json!({ "textDocument": document, "contentChanges": [change] })).unwrap_err();
             assert!(fault.why.starts_with(why), "{fault:?}");
             assert_eq!(fault.uri.as_deref(), Some("file:///a"));
         }
         let fault = DidChange::read(&json!({ "textDocument": { "uri": "u" }, "contentChanges": [] })).unwrap_err();
-        assert_eq!((fault.uri.as_deref(), fault.why.as_str()), (Some("u"), "textDocument.version is not a 32-bit integer"));
+        assert_eq!(
+            (fault.uri.as_deref(), fault.why.as_str()),
+            (Some("u"), "textDocument.version is not a 32-bit integer")
+        );
         assert_eq!(DidChange::read(&json!(null)).unwrap_err().uri, None);
     }
 }

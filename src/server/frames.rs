@@ -3,18 +3,15 @@
 //! The transport ends for good at the first message that it cannot decode. So nothing reaches it but whole messages that
 //! it will accept; of the others a word goes to the log, and the next one is looked for.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tower_lsp::jsonrpc::{Request, Response};
 
 /// The longest message that is accepted (bytes); a longer one is skipped.
 pub(super) const MAX_BODY: usize = 512 << 20;
-
-/// The deepest nesting that the transport's parser takes (it ends at 128); params below that are taken away, so that a
-/// request is still answered, with an error.
-const MAX_DEPTH: usize = 120;
 
 /// The longest header that is accepted (bytes).
 const MAX_HEADER: usize = 8 << 10;
@@ -102,7 +99,7 @@ fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..bytes.len().min(120)]).into_owned()
 }
 
-/// The outline of a JSON-RPC message as the transport wants it.
+/// The outline of a JSON-RPC message: what is needed to answer for it when the rest cannot be read.
 #[derive(Deserialize)]
 struct Outline {
     jsonrpc: Version,
@@ -110,9 +107,6 @@ struct Outline {
     id: Option<Id>,
     #[serde(default)]
     method: Option<String>,
-    #[serde(default)]
-    #[expect(dead_code, reason = "read only to see whether the transport will be able to")]
-    error: Option<Fault>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -128,70 +122,49 @@ enum Id {
     String(String),
 }
 
-#[derive(Deserialize)]
-#[expect(dead_code, reason = "read only to see whether the transport will be able to")]
-struct Fault {
-    code: i64,
-    message: String,
-}
-
 fn accept(body: &[u8]) -> Frame {
-    let (body, outline) = match outline(body) {
-        Ok(outline) => (Cow::Borrowed(body), outline),
-        Err(fault) => match mend_surrogates(body).and_then(|mended| Some((outline(&mended).ok()?, mended))) {
-            Some((outline, mended)) => (Cow::Owned(mended), outline),
-            None => return Frame::Bad(format!("a message that is not JSON-RPC ({fault}): {:?}", lossy(body))),
-        },
+    let outline = match std::str::from_utf8(body).map(serde_json::from_str::<Outline>) {
+        Ok(Ok(outline)) => outline,
+        Ok(Err(fault)) => return Frame::Bad(format!("a message that is not JSON-RPC ({fault}): {:?}", lossy(body))),
+        Err(fault) => return Frame::Bad(format!("a message that is not UTF-8 ({fault}): {:?}", lossy(body))),
     };
-    if depth(&body) <= MAX_DEPTH {
-        return Frame::Message(framed(&body));
+    if readable(body, &outline) {
+        return Frame::Message(framed(body));
     }
-    match (outline.method, outline.id) {
-        (Some(method), id) => {
-            let mut bare = json!({ "jsonrpc": outline.jsonrpc, "method": method });
-            if let Some(id) = id {
-                bare["id"] = json!(id);
-            }
-            Frame::Message(framed(bare.to_string().as_bytes()))
-        }
+    if let Some(mended) = mend_surrogates(body).filter(|mended| readable(mended, &outline)) {
+        return Frame::Message(framed(&mended));
+    }
+    // Nested too deeply, a number out of range. Without its params a request is still answered, with an error.
+    let Outline { jsonrpc, id, method } = outline;
+    let bare = match (method, id) {
+        (Some(method), Some(id)) => json!({ "jsonrpc": jsonrpc, "id": id, "method": method }),
+        (Some(method), None) => json!({ "jsonrpc": jsonrpc, "method": method }),
         (None, id) => {
-            let error = json!({ "code": -32700, "message": "the answer is nested too deeply" });
-            let bare = json!({ "jsonrpc": outline.jsonrpc, "id": id, "error": error });
-            Frame::Message(framed(bare.to_string().as_bytes()))
+            let error = json!({ "code": -32700, "message": "the answer cannot be read" });
+            json!({ "jsonrpc": jsonrpc, "id": id, "error": error })
         }
+    };
+    Frame::Message(framed(bare.to_string().as_bytes()))
+}
+
+/// Whether the transport can read it: its own types are asked.
+fn readable(body: &[u8], outline: &Outline) -> bool {
+    let request = || serde_json::from_slice::<Request>(body).is_ok();
+    match outline.method {
+        Some(_) => request(),
+        // An answer without result and error counts as a request without a method.
+        None => serde_json::from_slice::<Response>(body).is_ok() || (request() && bare(body)),
     }
 }
 
-fn outline(body: &[u8]) -> Result<Outline, String> {
-    let text = std::str::from_utf8(body).map_err(|fault| fault.to_string())?;
-    serde_json::from_str(text).map_err(|fault| fault.to_string())
-}
-
-/// How deeply a JSON text nests its arrays and objects.
-fn depth(body: &[u8]) -> usize {
-    let (mut now, mut most, mut at) = (0usize, 0, 0);
-    while let Some(&byte) = body.get(at) {
-        at += 1;
-        match byte {
-            b'[' | b'{' => {
-                now += 1;
-                most = most.max(now);
-            }
-            b']' | b'}' => now = now.saturating_sub(1),
-            b'"' => {
-                // To the end of the string: the next quote that no backslash takes.
-                while let Some(found) = memchr::memchr2(b'"', b'\\', &body[at.min(body.len())..]) {
-                    at += found + 1;
-                    if body[at - 1] == b'"' {
-                        break;
-                    }
-                    at += 1;
-                }
-            }
-            _ => {}
-        }
+/// Whether an answer has neither a result nor an error.
+fn bare(body: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Ends {
+        result: Option<IgnoredAny>,
+        error: Option<IgnoredAny>,
     }
-    most
+    serde_json::from_slice::<Ends>(body).is_ok_and(|ends| ends.result.is_none() && ends.error.is_none())
 }
 
 fn framed(body: &[u8]) -> Vec<u8> {
@@ -264,12 +237,18 @@ mod tests {
     fn what_is_a_message_and_what_is_not() {
         for (input, expected) in [
             (frame(PING), vec![PING.to_owned()]),
-            (frame(r#"{"jsonrpc":"2.0","id":1.5,"method":"x"}"#), vec!["bad: a message that is not JSON-RPC".to_owned()]),
+            (
+                frame(r#"{"jsonrpc":"2.0","id":1.5,"method":"x"}"#),
+                vec!["bad: a message that is not JSON-RPC".to_owned()],
+            ),
             (frame(r#"{"jsonrpc":"1.0","method":"x"}"#), vec!["bad: a message that is not JSON-RPC".to_owned()]),
             (frame("{"), vec!["bad: a message that is not JSON-RPC".to_owned()]),
             (frame(""), vec!["bad: a message that is not JSON-RPC".to_owned()]),
-            (framed(b"\xff\xfe"), vec!["bad: a message that is not JSON-RPC".to_owned()]),
-            (b"Content-Type: x\r\n\r\n".to_vec(), vec![r#"bad: no Content-Length in the header "Content-Type: x""#.into()]),
+            (framed(b"\xff\xfe"), vec!["bad: a message that is not UTF-8".to_owned()]),
+            (
+                b"Content-Type: x\r\n\r\n".to_vec(),
+                vec![r#"bad: no Content-Length in the header "Content-Type: x""#.into()],
+            ),
             (format!("content-LENGTH:{}\r\nX: y\r\nZ: w\r\n\r\n{PING}", PING.len()).into(), vec![PING.to_owned()]),
             (format!("rubbish Content-Length: {}\r\n\r\n{PING}", PING.len()).into(), vec![PING.to_owned()]),
         ] {
@@ -289,25 +268,31 @@ mod tests {
             (r"\ud83d\n", r"\ufffd\n"),
             (r"\\ud83d \ud83d", r"\\ud83d \ufffd"),
         ] {
-            let body = |text: &str| format!(r#"{{"jsonrpc":"2.0","method":"{text}"}}"#);
+            let body = |text: &str| format!(r#"{{"jsonrpc":"2.0","method":"m","params":["{text}"]}}"#);
             assert_eq!(bodies(Splitter::default().push(&frame(&body(sent)))), [body(read)]);
         }
     }
 
     #[test]
-    fn params_that_nest_too_deeply_are_taken_away() {
+    fn params_that_cannot_be_read_are_taken_away() {
         let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
         let request = |params: &str| format!(r#"{{"jsonrpc":"2.0","method":"m","id":"a","params":{params}}}"#);
         let answer = |result: &str| format!(r#"{{"jsonrpc":"2.0","id":7,"result":{result}}}"#);
-        let brackets = format!("\"{}\\\"{}\"", "[".repeat(500), "{".repeat(500));
+        let brackets = format!("[\"{}\\\"{}\"]", "[".repeat(500), "{".repeat(500));
+        let stripped = r#"{"jsonrpc":"2.0","id":"a","method":"m"}"#.to_owned();
+        let failed =
+            r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32700,"message":"the answer cannot be read"}}"#.to_owned();
+        let null = r#"{"jsonrpc":"2.0","id":7}"#.to_owned();
         for (sent, read) in [
-            (request(&deep(119)), request(&deep(119))),
+            (request(&deep(100)), request(&deep(100))),
             (request(&brackets), request(&brackets)),
-            (request(&deep(120)), r#"{"jsonrpc":"2.0","method":"m","id":"a"}"#.to_owned()),
-            (
-                answer(&deep(5000)),
-                r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32700,"message":"the answer is nested too deeply"}}"#.to_owned(),
-            ),
+            (request(&deep(200)), stripped.clone()),
+            (request("[1e999]"), stripped),
+            (answer("[3]"), answer("[3]")),
+            (answer("null"), answer("null")),
+            (answer(&deep(5000)), failed.clone()),
+            (answer("1e999"), failed),
+            (null.clone(), null),
         ] {
             assert_eq!(bodies(Splitter::default().push(&frame(&sent))), [read]);
         }

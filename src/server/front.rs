@@ -14,11 +14,11 @@ use crate::editor::{Editor as _, FileChangeKind, FileChanged, Loudness, News, Or
 use crate::workspace::documents::{Applied, Counting};
 use crate::workspace::{Key, Roots, Snapshot, paths};
 
+use super::ServeOptions;
 use super::convert::{self, Client, DidChange, DidOpen, DidSaveOrClose, TrustedFolders, Unreadable};
 use super::lifecycle::Gone;
 use super::outbox::Outbox;
 use super::protocol;
-use super::ServeOptions;
 use super::rooms::Rooms;
 /// How far the conversation with the editor has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -240,7 +240,8 @@ impl Front {
     /// messages, so that the changes after it fit.
     fn resync(self: &Arc<Self>, uri: &str, key: Key, why: &str) {
         if !self.outbox.abilities().resync {
-            let words = format!("Ropewalk has lost track of {uri} and edits it no more until it is opened again: {why}");
+            let words =
+                format!("Ropewalk has lost track of {uri} and edits it no more until it is opened again: {why}");
             self.outbox.tell(News::Log(Loudness::Warning, words));
             return;
         }

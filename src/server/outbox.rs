@@ -109,7 +109,12 @@ impl Outbox {
 
     /// Sends a question and waits for its answer, for ever without a deadline. A question that nobody waits for any more
     /// is taken back, so that the editor can close its dialogue.
-    pub(super) async fn ask(&self, method: &'static str, params: Value, deadline: Option<Duration>) -> Result<Value, AskError> {
+    pub(super) async fn ask(
+        &self,
+        method: &'static str,
+        params: Value,
+        deadline: Option<Duration>,
+    ) -> Result<Value, AskError> {
         let (sender, receiver) = oneshot::channel();
         let id = self.inner.put(method, params, Answer::Waited(sender))?;
         let guard = TakeBack { inner: &self.inner, id };

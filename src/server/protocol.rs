@@ -160,7 +160,8 @@ pub fn schema_hash() -> String {
 fn sorted(value: Value) -> Value {
     match value {
         Value::Object(object) => {
-            let mut entries: Vec<(String, Value)> = object.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+            let mut entries: Vec<(String, Value)> =
+                object.into_iter().map(|(key, value)| (key, sorted(value))).collect();
             entries.sort_by(|a, b| a.0.cmp(&b.0));
             Value::Object(entries.into_iter().collect::<Map<_, _>>())
         }

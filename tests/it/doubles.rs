@@ -234,8 +234,23 @@ pub struct Bench {
 
 impl Bench {
     /// Starts one; the editor has not said anything yet.
-    pub fn start() -> Bench {
-        let (sender, receiver) = std::sync::mpsc::channel();
+    pub async fn start() -> Bench {
+        Bench::start_on(tokio::spawn).await
+    }
+
+    /// Starts one whose serving is driven by a thread of its own and whose calls run on two others, as in the binary.
+    pub async fn start_apart() -> Bench {
+        Bench::start_on(|serving| {
+            tokio::task::spawn_blocking(move || {
+                let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+                threads.unwrap().block_on(serving)
+            })
+        })
+        .await
+    }
+
+    async fn start_on(run: impl FnOnce(BoxFuture<'static, u8>) -> tokio::task::JoinHandle<u8>) -> Bench {
+        let (sender, receiver) = tokio::sync::oneshot::channel();
         let make = move |editor: Arc<dyn Editor>| {
             let documents = Arc::new(Documents::new());
             let double = Arc::new(Double {
@@ -252,26 +267,25 @@ impl Bench {
                 sources: double.clone(),
                 context: Arc::default(),
             };
-            sender.send((double, rooms.clone())).unwrap();
+            assert!(sender.send((double, rooms.clone())).is_ok());
             rooms
         };
-        // The rooms are made in the first step of `serve`, which runs before it waits for anything.
-        let mut serving = None;
         let editor = FakeEditor::start(|input: Pipe, output: Pipe| {
-            let mut future =
-                Box::pin(ropewalk::server::serve_with(input, output, Ports::system(), ServeOptions::default(), make));
-            let first = future.as_mut().now_or_never();
-            assert!(first.is_none(), "it ended at once");
-            serving = Some(receiver.recv().unwrap());
-            future
+            run(ropewalk::server::serve_with(input, output, Ports::system(), ServeOptions::default(), make).boxed())
         });
-        let (double, rooms) = serving.unwrap();
+        // The rooms are made in the first step of `serve`, which waits for nothing.
+        let (double, rooms) = receiver.await.unwrap();
         Bench { editor, double, rooms }
     }
 
     /// Starts one whose editor has said hello, with all abilities that matter here, and opened [`DOCUMENT`].
     pub async fn ready(text: &str) -> Bench {
-        let mut bench = Bench::start();
+        Bench::start().await.made_ready(text).await
+    }
+
+    /// The same, of one that was started.
+    pub async fn made_ready(self, text: &str) -> Bench {
+        let mut bench = self;
         bench.editor.initialize(json!({ "events": true, "resync": true, "approve": true })).await;
         bench.double.told.lock().unwrap().clear();
         bench.editor.open(DOCUMENT, text);
@@ -281,7 +295,6 @@ impl Bench {
     /// Sends a call; gives its request id.
     pub fn call(&mut self, name: &str, arguments: Value) -> i64 {
         let call_id = format!("c{}", self.editor.next_id());
-        self.editor
-            .request("ropewalk/callTool", json!({ "name": name, "callId": call_id, "arguments": arguments }))
+        self.editor.request("ropewalk/callTool", json!({ "name": name, "callId": call_id, "arguments": arguments }))
     }
 }

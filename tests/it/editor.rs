@@ -53,13 +53,10 @@ const PIPE: usize = 16 << 10;
 
 impl FakeEditor {
     /// An editor whose partner is started by `serve` and gives its exit code.
-    pub fn start<F>(serve: impl FnOnce(Pipe, Pipe) -> F) -> FakeEditor
-    where
-        F: Future<Output = u8> + Send + 'static,
-    {
+    pub fn start(serve: impl FnOnce(Pipe, Pipe) -> JoinHandle<u8>) -> FakeEditor {
         let (ours_in, theirs_out) = tokio::io::duplex(PIPE);
         let (theirs_in, ours_out) = tokio::io::duplex(PIPE);
-        let serving = tokio::spawn(serve(theirs_in, theirs_out));
+        let serving = serve(theirs_in, theirs_out);
         let (outgoing, queue) = mpsc::unbounded_channel();
         let (sender, incoming) = mpsc::unbounded_channel();
         let (may_read, paused) = watch::channel(true);
@@ -137,6 +134,12 @@ impl FakeEditor {
         }
     }
 
+    /// A message that came while another was waited for.
+    pub fn stashed(&mut self, fits: impl Fn(&Value) -> bool) -> Option<Value> {
+        let at = self.stashed.iter().position(fits)?;
+        self.stashed.remove(at)
+    }
+
     async fn maybe_receive(&mut self) -> Option<Value> {
         let never = std::time::Duration::from_secs(3600);
         tokio::time::timeout(never, self.incoming.recv()).await.ok().flatten()
@@ -203,7 +206,8 @@ impl FakeEditor {
         buffer.text.replace_range(range.clone(), text);
         buffer.version += 1;
         let version = buffer.version;
-        let (start, end) = (json!({ "line": 0, "character": range.start }), json!({ "line": 0, "character": range.end }));
+        let (start, end) =
+            (json!({ "line": 0, "character": range.start }), json!({ "line": 0, "character": range.end }));
         let change = json!({ "range": { "start": start, "end": end }, "text": text });
         self.notify(
             "textDocument/didChange",
@@ -328,7 +332,7 @@ async fn read(mut pipe: DuplexStream, sender: mpsc::UnboundedSender<Value>, mut 
     }
 }
 
-fn first_message(buffer: &[u8]) -> Option<(Value, usize)> {
+pub fn first_message(buffer: &[u8]) -> Option<(Value, usize)> {
     let header_end = buffer.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
     let header = std::str::from_utf8(&buffer[..header_end]).expect("a header in ASCII");
     let len: usize = header.trim().strip_prefix("Content-Length: ").expect("a length").parse().expect("a number");

@@ -24,7 +24,7 @@ async fn exit_without_shutdown_ends_with_1() {
 
 #[tokio::test(start_paused = true)]
 async fn exit_before_initialize_ends_with_1() {
-    let mut bench = Bench::start();
+    let mut bench = Bench::start().await;
     bench.editor.notify("exit", Value::Null);
     assert_eq!(bench.editor.exit_code().await, Some(1));
 }

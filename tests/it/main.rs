@@ -3,9 +3,13 @@
 
 #![expect(unreachable_pub, reason = "the modules of a test binary are for each other")]
 
+mod documented;
 mod doubles;
 mod editor;
 mod ends;
 mod front;
 mod naive;
 mod order;
+mod process;
+mod real;
+mod tidy;

@@ -94,7 +94,7 @@ async fn serve(input: Pipe, output: Pipe) -> u8 {
 }
 
 async fn ready() -> FakeEditor {
-    let mut editor = FakeEditor::start(serve);
+    let mut editor = FakeEditor::start(|input, output| tokio::spawn(serve(input, output)));
     editor.initialize(json!({})).await;
     editor.open(DOCUMENT, "start");
     order::same_text(&mut editor).await.unwrap();

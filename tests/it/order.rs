@@ -15,7 +15,10 @@ pub async fn requests_among_changes(editor: &mut FakeEditor) -> Result<(), Strin
         editor.splice(DOCUMENT, at..at + usize::from(n % 3 == 0), &format!("{}", n % 10));
         if n % 20 == 19 {
             let version = editor.buffers[DOCUMENT].version;
-            sent.push((editor.request("ropewalk/callTool", json!({ "name": "look", "callId": format!("{n}") })), version));
+            sent.push((
+                editor.request("ropewalk/callTool", json!({ "name": "look", "callId": format!("{n}") })),
+                version,
+            ));
         }
     }
     let mut older = 0;
@@ -183,8 +186,10 @@ async fn a_cancelled_call_answers_with_its_result() {
 #[tokio::test(start_paused = true)]
 async fn requests_can_be_cancelled_by_a_string_id_too_and_an_id_is_taken_until_its_answer() {
     let mut bench = Bench::ready("start").await;
-    let call = |name: &str| json!({ "jsonrpc": "2.0", "id": "one", "method": "ropewalk/callTool",
-        "params": { "name": name, "callId": name } });
+    let call = |name: &str| {
+        json!({ "jsonrpc": "2.0", "id": "one", "method": "ropewalk/callTool",
+        "params": { "name": name, "callId": name } })
+    };
     bench.editor.send(&call("wait"));
     bench.editor.send(&call("look"));
     let refused = bench.editor.next().await;
@@ -269,9 +274,9 @@ async fn news_leave_before_results_on_other_threads_too() {
     assert_eq!(bench.editor.leave().await, 0);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test]
 async fn a_handler_that_blocks_its_thread_stops_nobody_else() {
-    let mut bench = Bench::ready("start").await;
+    let mut bench = Bench::start_apart().await.made_ready("start").await;
     let id = bench.call("block", json!({}));
     for _ in 0..100 {
         bench.editor.splice(DOCUMENT, 0..0, "x");

@@ -1,0 +1,111 @@
+//! One run, from the first byte to the exit code: the transport with its seams, and the end.
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tower_lsp::{LspService, Server};
+use tracing::{info, warn};
+
+use crate::editor::Editor;
+use crate::ports::Ports;
+
+use super::backend::Backend;
+use super::front::Front;
+use super::lifecycle::{self, Gone};
+use super::ordered::Ordered;
+use super::outbox::outbox;
+use super::rooms::Rooms;
+use super::{ServeOptions, assemble, stdio};
+
+/// Serves one editor until it is gone, and gives the exit code. Children have ended and the last bytes have left when it
+/// returns; the caller ends the process without waiting for the thread that reads standard input.
+pub async fn serve<R, W>(input: R, output: W, ports: Ports, options: ServeOptions) -> u8
+where
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin,
+{
+    serve_with(input, output, ports.clone(), options, |editor| Rooms::of(&assemble(ports, editor))).await
+}
+
+/// The same with rooms of the caller's own behind the front.
+pub async fn serve_with<R, W, F>(input: R, output: W, ports: Ports, options: ServeOptions, rooms: F) -> u8
+where
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin,
+    F: FnOnce(Arc<dyn Editor>) -> Rooms,
+{
+    let gone = Gone::new();
+    let (outbox, socket) = outbox(Arc::clone(&ports.clock));
+    let rooms = rooms(Arc::new(outbox.clone()));
+    let signals = options.signals;
+    let front = Arc::new(Front::new(rooms, outbox, gone.clone(), options));
+
+    let (service, unused) = LspService::new(|_| Backend::new(Arc::clone(&front)));
+    drop(unused);
+    let (writer, drain) = stdio::output(gone.clone());
+    let serving = Server::new(stdio::Input::new(input, gone.clone()), writer, socket)
+        .concurrency_level(usize::MAX)
+        .serve(Ordered::new(service, Arc::clone(&front)));
+    // The pipes are driven by this task, not by the runtime's pool: a pool full of blocked handlers does not stop them.
+    let mut draining = pin!(drain.run(output));
+    let ending = end_of(&front, &ports, signals);
+    let mut drained = false;
+    let code = {
+        let mut serving = pin!(serving);
+        let mut ending = pin!(ending);
+        let mut served = false;
+        loop {
+            tokio::select! {
+                code = &mut ending => break code,
+                () = &mut serving, if !served => served = true,
+                () = &mut draining, if !drained => drained = true,
+            }
+        }
+    };
+    // The transport is gone, and with it the queue of the output, which therefore ends.
+    if !drained {
+        tokio::select! {
+            () = draining => {}
+            () = ports.clock.sleep(lifecycle::FLUSH_GRACE) => warn!("the editor did not read our last words"),
+        }
+    }
+    info!(code, "ended");
+    code
+}
+
+/// Waits for the end and for everything that has to end first.
+async fn end_of(front: &Arc<Front>, ports: &Ports, signals: bool) -> u8 {
+    let gone = front.gone.clone();
+    let watched = async {
+        if signals {
+            lifecycle::watch_signals(gone.clone()).await;
+        } else {
+            std::future::pending().await
+        }
+    };
+    let parent = async {
+        let process_id = front.introduced().await;
+        lifecycle::watch_parent(process_id, Arc::clone(&ports.clock), gone.clone()).await;
+        std::future::pending().await
+    };
+    let code = tokio::select! {
+        code = front.gone.wait() => code,
+        () = watched => 1,
+        () = parent => 1,
+    };
+    front.rooms.calls.cancel_all();
+    front.outbox.hang_up();
+    front.tasks.close();
+    // Side by side: a call that is being written to the disk needs no language server to end.
+    let calls = async {
+        tokio::select! {
+            () = front.tasks.wait() => {}
+            () = ports.clock.sleep(lifecycle::CALLS_GRACE) => {
+                warn!(open = ?front.rooms.calls.open_calls(), "calls did not end");
+            }
+        }
+    };
+    tokio::join!(calls, front.rooms.sources.shutdown(lifecycle::SERVERS_GRACE));
+    code
+}

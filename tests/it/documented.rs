@@ -1,0 +1,180 @@
+//! `docs/PROTOCOL.md` tells the truth: every method of ours is there, and every example is what really goes over the wire.
+//! With `UPDATE_EXPECT=1` the examples are brought up to date.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ropewalk::server::protocol::METHODS;
+use serde_json::{Value, json};
+
+use crate::editor::{FakeEditor, Manner};
+use crate::real::{URI, editor_with_notes};
+
+/// The page.
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/PROTOCOL.md");
+
+/// Messages of one run, by the label of the example that shows them.
+#[derive(Default)]
+struct Examples(BTreeMap<&'static str, Vec<Value>>);
+
+impl Examples {
+    fn show(&mut self, label: &'static str, message: Value) {
+        self.0.entry(label).or_default().push(message);
+    }
+
+    /// Sends a request and shows it with its answer.
+    async fn ask(&mut self, editor: &mut FakeEditor, method: &'static str, params: Value) -> Value {
+        let id = self.send(editor, method, params);
+        self.answer(editor, method, id).await
+    }
+
+    fn send(&mut self, editor: &mut FakeEditor, method: &'static str, params: Value) -> i64 {
+        let id = editor.request(method, params.clone());
+        self.show(method, json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        id
+    }
+
+    async fn answer(&mut self, editor: &mut FakeEditor, label: &'static str, id: i64) -> Value {
+        let answer = editor.maybe_answer(id).await.expect("an answer");
+        self.show(label, answer.clone());
+        answer["result"].clone()
+    }
+
+    fn notify(&mut self, editor: &FakeEditor, method: &'static str, params: Value) {
+        editor.notify(method, params.clone());
+        self.show(method, json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    }
+
+    /// Waits for a request of the sidecar's, answers it, and shows both.
+    async fn asked(&mut self, editor: &mut FakeEditor, method: &'static str, result: Value) {
+        let (id, params) = editor.asked(method).await;
+        self.show(method, json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        editor.respond(&id, result.clone());
+        self.show(method, json!({ "jsonrpc": "2.0", "id": id, "result": result }));
+    }
+}
+
+async fn examples() -> BTreeMap<&'static str, String> {
+    let mut all = Examples::default();
+    let (mut editor, disk) = editor_with_notes().await;
+    disk.put("/elsewhere/plan.txt", "a plan\n");
+
+    let mut tools = all.ask(&mut editor, "ropewalk/listTools", json!({})).await;
+    let shown = all.0.get_mut("ropewalk/listTools").unwrap();
+    let list = tools["tools"].as_array_mut().unwrap();
+    list.retain(|tool| tool["name"] == "write");
+    shown[1]["result"] = tools;
+
+    let read = json!({ "name": "read", "arguments": { "file_path": "notes.txt" } });
+    editor.ask("ropewalk/callTool", read).await;
+    let arguments = json!({ "file_path": "notes.txt", "content": "one!\ntwo\nthree\n" });
+    let preview =
+        all.ask(&mut editor, "ropewalk/previewCall", json!({ "name": "write", "arguments": arguments })).await;
+    let params = json!({ "sessionId": "pane-1", "callId": "toolu_2", "name": "read", "arguments": { "file_path": "notes.txt" } });
+    editor.ask("ropewalk/callTool", params).await;
+    drop(preview);
+    let params = json!({ "sessionId": "pane-1", "callId": "toolu_3", "name": "write", "arguments": arguments });
+    let id = all.send(&mut editor, "ropewalk/callTool", params);
+    editor.serve_edit(Manner::Apply).await;
+    all.answer(&mut editor, "ropewalk/callTool", id).await;
+
+    let source = json!({ "id": "7", "name": "vale" });
+    all.notify(&editor, "ropewalk/didChangeDiagnosticSources", json!({ "uri": URI, "sources": [source] }));
+    let begin = json!({ "sourceId": "7", "token": "check-1", "kind": "begin" });
+    all.notify(&editor, "ropewalk/diagnosticProgress", begin);
+    editor.notify("ropewalk/diagnosticProgress", json!({ "sourceId": "7", "token": "check-1", "kind": "end" }));
+    let range = json!({ "start": { "line": 2, "character": 0 }, "end": { "line": 2, "character": 5 } });
+    let version = editor.buffers[URI].version;
+    let said = json!({
+        "uri": URI, "version": version, "stamp": "server", "source": source, "positionEncoding": "utf-16",
+        "kind": "push", "diagnostics": [{ "range": range, "severity": 1, "message": "three is not a word" }],
+    });
+    all.notify(&editor, "ropewalk/didChangeDiagnostics", said);
+    all.ask(&mut editor, "ropewalk/diagnostics", json!({ "uri": URI, "deadlineMs": 1000 })).await;
+
+    let context = json!({ "uri": URI, "selections": [range], "visibleRange": range, "openEditors": [URI] });
+    all.notify(&editor, "ropewalk/didChangeContext", context);
+    all.notify(&editor, "ropewalk/didChangeTrust", json!({ "root": "file:///w", "trusted": true }));
+    all.ask(&mut editor, "ropewalk/documentText", json!({ "uri": URI })).await;
+
+    let outside = json!({ "callId": "toolu_4", "name": "read", "arguments": { "file_path": "/elsewhere/plan.txt" } });
+    let id = editor.request("ropewalk/callTool", outside.clone());
+    let once = json!({ "decisions": [{ "callId": "toolu_4", "decision": "once" }] });
+    all.asked(&mut editor, "ropewalk/approve", once).await;
+    editor.result(id).await;
+    let id = editor.request("ropewalk/callTool", outside);
+    let (approve, _) = editor.asked("ropewalk/approve").await;
+    all.ask(&mut editor, "ropewalk/cancel", json!({ "callId": "toolu_4" })).await;
+    assert_eq!(editor.result(id).await["status"], "cancelled");
+    editor.respond(&approve, json!({ "decisions": [] }));
+
+    let change = json!({ "textDocument": { "uri": URI, "version": version + 1 }, "contentChanges": [{
+        "range": { "start": { "line": 1, "character": 1 }, "end": { "line": 1, "character": 0 } }, "text": "" }] });
+    editor.notify("textDocument/didChange", change);
+    all.asked(&mut editor, "ropewalk/resync", json!({ "version": version + 1, "text": "one!\ntwo\nthree\n" })).await;
+
+    let new =
+        json!({ "callId": "toolu_5", "name": "write", "arguments": { "file_path": "new.txt", "content": "new\n" } });
+    let id = editor.request("ropewalk/callTool", new);
+    editor.result(id).await;
+    all.ask(&mut editor, "ropewalk/settle", json!({ "deadlineMs": 5000 })).await;
+    while let Some(news) = editor.stashed(|message| message.get("id").is_none()) {
+        let label = match news["method"].as_str() {
+            Some("ropewalk/filesChanged") => "ropewalk/filesChanged",
+            Some("ropewalk/toolEvent") if news["params"]["callId"] == "toolu_5" => "ropewalk/toolEvent",
+            _ => continue,
+        };
+        all.show(label, news);
+    }
+    editor.accept_rest();
+    editor.leave().await;
+    let pretty = |message: &Value| serde_json::to_string_pretty(message).unwrap() + "\n";
+    all.0.into_iter().map(|(label, messages)| (label, messages.iter().map(pretty).collect())).collect()
+}
+
+/// The page with the example under each method's heading put in the place of the one that is there.
+fn with_examples(page: &str, examples: &BTreeMap<&'static str, String>) -> String {
+    let mut out = String::new();
+    let (mut method, mut skipping) = (None, false);
+    for line in page.lines() {
+        if let Some(heading) = line.strip_prefix("### `") {
+            method = heading.strip_suffix('`').map(str::to_owned);
+        }
+        if skipping && line == "```" {
+            skipping = false;
+        }
+        if !skipping {
+            out.push_str(line);
+            out.push('\n');
+        }
+        if line == "```json" {
+            if let Some(example) = method.as_deref().and_then(|method| examples.get(method)) {
+                out.push_str(example);
+                skipping = true;
+            }
+        }
+    }
+    out
+}
+
+#[tokio::test(start_paused = true)]
+#[expect(clippy::disallowed_methods, reason = "the page is a file of the repository")]
+async fn the_page_has_every_method_and_its_examples_are_real() {
+    let page = std::fs::read_to_string(Path::new(PAGE)).unwrap();
+    let headings: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("### `")?.strip_suffix('`')).collect();
+    for method in METHODS {
+        assert!(headings.contains(&method.name), "docs/PROTOCOL.md has no heading for {}", method.name);
+    }
+    for heading in headings.iter().filter(|heading| heading.starts_with("ropewalk/")) {
+        assert!(METHODS.iter().any(|method| method.name == *heading), "{heading} is not a method");
+    }
+    let expected = with_examples(&page, &examples().await);
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(PAGE, &expected).unwrap();
+    } else if page != expected {
+        let first = page.lines().zip(expected.lines()).find(|(there, real)| there != real);
+        panic!(
+            "an example of docs/PROTOCOL.md is not what really goes over the wire; UPDATE_EXPECT=1 mends it: {first:?}"
+        );
+    }
+}

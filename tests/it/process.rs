@@ -1,0 +1,184 @@
+//! The life cycle of the real binary: how it ends, and that nothing it started outlives it.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the binary is started as an editor starts it, not as our own children are"
+)]
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+
+use crate::editor::framed;
+
+/// Only so that a test that fails does so; nothing below waits for it.
+const NEVER: Duration = Duration::from_secs(60);
+
+struct Binary {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: ChildStdout,
+    read: Vec<u8>,
+}
+
+impl Binary {
+    fn start() -> Binary {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_ropewalk"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let (input, output) = (child.stdin.take(), child.stdout.take().unwrap());
+        Binary { child, input, output, read: Vec::new() }
+    }
+
+    async fn send(&mut self, message: &Value) {
+        let input = self.input.as_mut().expect("an open input");
+        input.write_all(&framed(&message.to_string())).await.unwrap();
+        input.flush().await.unwrap();
+    }
+
+    async fn notify(&mut self, method: &str, params: Value) {
+        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params })).await;
+    }
+
+    /// Sends a request and gives its answer; everything that comes before it is passed over.
+    async fn ask(&mut self, id: i64, method: &str, params: Value) -> Value {
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).await;
+        self.next(|message| message["id"] == id && message.get("method").is_none()).await
+    }
+
+    async fn next(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
+        let reading = async {
+            loop {
+                while let Some((message, len)) = crate::editor::first_message(&self.read) {
+                    self.read.drain(..len);
+                    if fits(&message) {
+                        return message;
+                    }
+                }
+                let len = self.output.read_buf(&mut self.read).await.unwrap();
+                assert!(len > 0, "it ended");
+            }
+        };
+        tokio::time::timeout(NEVER, reading).await.expect("a message")
+    }
+
+    async fn hello(&mut self, process_id: Option<u32>, options: Value) {
+        self.hello_in(process_id, options, None).await;
+    }
+
+    async fn hello_in(&mut self, process_id: Option<u32>, options: Value, folder: Option<&str>) {
+        let capabilities = json!({ "workspace": { "applyEdit": true } });
+        let params = json!({
+            "processId": process_id,
+            "rootUri": folder,
+            "capabilities": capabilities,
+            "initializationOptions": options,
+        });
+        let answer = self.ask(0, "initialize", params).await;
+        assert_eq!(answer["result"]["serverInfo"]["name"], "ropewalk");
+        self.notify("initialized", json!({})).await;
+    }
+
+    async fn code(&mut self) -> Option<i32> {
+        tokio::time::timeout(NEVER, self.child.wait()).await.expect("an end").unwrap().code()
+    }
+}
+
+#[tokio::test]
+async fn exit_codes() {
+    for (shutdown, code) in [(true, 0), (false, 1)] {
+        let mut binary = Binary::start();
+        binary.hello(None, json!({})).await;
+        if shutdown {
+            assert_eq!(binary.ask(1, "shutdown", Value::Null).await["result"], Value::Null);
+        }
+        binary.notify("exit", Value::Null).await;
+        assert_eq!(binary.code().await, Some(code), "its input is still open");
+    }
+}
+
+#[tokio::test]
+async fn the_end_of_input_ends_it() {
+    let mut binary = Binary::start();
+    binary.hello(None, json!({})).await;
+    binary.input = None;
+    assert_eq!(binary.code().await, Some(1));
+}
+
+#[tokio::test]
+async fn a_signal_ends_it_in_good_order() {
+    let mut binary = Binary::start();
+    binary.hello(None, json!({})).await;
+    let id = i32::try_from(binary.child.id().unwrap()).unwrap();
+    let pid = rustix::process::Pid::from_raw(id).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert_eq!(binary.code().await, Some(143));
+}
+
+#[tokio::test]
+async fn it_does_not_outlive_the_editor_though_its_pipes_stay_open() {
+    let mut editor = Command::new("sleep").arg("1000").kill_on_drop(true).spawn().unwrap();
+    let mut binary = Binary::start();
+    binary.hello(editor.id(), json!({})).await;
+    editor.kill().await.unwrap();
+    assert_eq!(binary.code().await, Some(1));
+}
+
+#[tokio::test]
+async fn the_end_of_input_in_the_middle_of_a_call_leaves_no_process_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().await.unwrap();
+    assert!(made.success());
+    // A language server that says it has started and then never answers. The pipe is open for as long as it, or the
+    // child it has, lives.
+    let script = format!("exec 9>'{}'; echo started >&9; sleep 1000 & exec sleep 1000", pipe.display());
+    let options = json!({
+        "trusted": true,
+        "diagnostics": {
+            "ownServers": "on",
+            "servers": { "wedged": { "command": ["sh", "-c", script], "languages": ["wedged"] } },
+        },
+    });
+    let mut binary = Binary::start();
+    let root = folder.path().display().to_string();
+    binary.hello_in(None, options, Some(&format!("file://{root}"))).await;
+    let document =
+        json!({ "uri": format!("file://{root}/one.wedged"), "languageId": "wedged", "version": 1, "text": "one\n" });
+    binary.notify("textDocument/didOpen", json!({ "textDocument": document })).await;
+    let listening = tokio::task::spawn_blocking(move || listen(&pipe));
+    let read = json!({ "name": "read", "arguments": { "file_path": "one.wedged" } });
+    assert_eq!(binary.ask(1, "ropewalk/callTool", read).await["result"]["status"], "ok");
+    let (heard, rest) = tokio::time::timeout(NEVER, listening).await.expect("a server that starts").unwrap();
+    assert_eq!(heard, "started\n");
+    // A call that waits for the editor's answer.
+    let write = json!({ "name": "write", "arguments": { "file_path": "one.wedged", "content": "two\n" } });
+    binary.send(&json!({ "jsonrpc": "2.0", "id": 2, "method": "ropewalk/callTool", "params": write })).await;
+    binary.next(|message| message["method"] == "workspace/applyEdit").await;
+    binary.input = None;
+    assert_eq!(binary.code().await, Some(1));
+    // Ends only when nobody has the other end of the pipe any more.
+    let rest = tokio::task::spawn_blocking(move || std::io::read_to_string(rest).unwrap());
+    assert_eq!(tokio::time::timeout(NEVER, rest).await.expect("all processes to end").unwrap(), "");
+}
+
+/// Opens the pipe and reads the first line.
+fn listen(pipe: &Path) -> (String, std::fs::File) {
+    use std::io::Read as _;
+    let mut file = std::fs::File::open(pipe).unwrap();
+    let mut heard = Vec::new();
+    while heard.last() != Some(&b'\n') {
+        let mut byte = [0];
+        file.read_exact(&mut byte).unwrap();
+        heard.push(byte[0]);
+    }
+    (String::from_utf8(heard).unwrap(), file)
+}

@@ -1,0 +1,148 @@
+//! The real rooms behind the front: calls that change an unsaved buffer, and editors that make it hard.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use ropewalk::ports::{Disk as _, MemoryDisk, Ports};
+use ropewalk::server::{self, ServeOptions};
+use serde_json::{Value, json};
+
+use crate::editor::{FakeEditor, Manner};
+
+/// The one document of these tests.
+pub const URI: &str = "file:///w/notes.txt";
+
+/// An editor with the folder `/w`, which holds `notes.txt`, and the file open with an unsaved change.
+pub async fn editor_with_notes() -> (FakeEditor, Arc<MemoryDisk>) {
+    let disk = Arc::new(MemoryDisk::new());
+    disk.create_dir_all(Path::new("/w")).unwrap();
+    disk.create(Path::new("/w/notes.txt"), b"one\ntwo\n").unwrap();
+    let ports = Ports { disk: disk.clone(), ..Ports::system() };
+    let options = ServeOptions { repeatable: true, ..ServeOptions::default() };
+    let mut editor = FakeEditor::start(|input, output| tokio::spawn(server::serve(input, output, ports, options)));
+    let params = json!({
+        "processId": null,
+        "workspaceFolders": [{ "uri": "file:///w", "name": "w" }],
+        "initializationOptions": { "diagnostics": { "ownServers": "off" } },
+        "capabilities": {
+            "general": { "positionEncodings": ["utf-8"] },
+            "workspace": { "applyEdit": true },
+            "experimental": { "ropewalk": { "resync": true, "approve": true, "events": true } },
+        },
+    });
+    editor.ask("initialize", params).await;
+    editor.open(URI, "one\ntwo\n");
+    editor.splice(URI, 3..3, "!");
+    (editor, disk)
+}
+
+/// A call, without the news of it.
+fn call(editor: &mut FakeEditor, name: &str, arguments: Value) -> i64 {
+    editor.request("ropewalk/callTool", json!({ "name": name, "arguments": arguments }))
+}
+
+/// The news that came so far are as they should be; these tests look at results.
+async fn drop_news(editor: &mut FakeEditor) {
+    // What comes before the answer to this has come.
+    editor.ask("ropewalk/settle", json!({})).await;
+    while editor.stashed(|message| message["method"] == "ropewalk/toolEvent").is_some() {}
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unsaved_buffer_is_changed_and_the_disk_is_not() {
+    for manner in [Manner::Apply, Manner::AnswerFirst, Manner::Split] {
+        let (mut editor, disk) = editor_with_notes().await;
+        let read = call(&mut editor, "read", json!({ "file_path": "notes.txt" }));
+        let result = editor.result(read).await;
+        assert_eq!(result["status"], "ok", "{result}");
+        assert!(result["content"][0]["text"].as_str().unwrap().contains("one!"), "{result}");
+
+        let write = call(&mut editor, "write", json!({ "file_path": "notes.txt", "content": "ONE!\ntwo\nTHREE\n" }));
+        editor.serve_edit(manner).await;
+        let result = editor.result(write).await;
+        assert_eq!((&result["status"], &result["applied"]), (&json!("ok"), &json!("all")), "{manner:?} {result}");
+        assert_eq!(editor.buffers[URI].text, "ONE!\ntwo\nTHREE\n");
+        assert_eq!(result["edits"][0]["versionAfter"], editor.buffers[URI].version, "{manner:?}");
+        same_text_of(&mut editor).await;
+        assert_eq!(disk.read(Path::new("/w/notes.txt")).unwrap(), b"one\ntwo\n");
+        drop_news(&mut editor).await;
+        assert_eq!(editor.leave().await, 0);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_edit_that_does_not_land_is_never_called_done() {
+    for (manner, kind) in [(Manner::Refuse, "conflict"), (Manner::Lie, "unknown")] {
+        let (mut editor, _) = editor_with_notes().await;
+        let read = call(&mut editor, "read", json!({ "file_path": "notes.txt" }));
+        editor.result(read).await;
+        let write = call(&mut editor, "write", json!({ "file_path": "notes.txt", "content": "x\n" }));
+        editor.serve_edit(manner).await;
+        let result = editor.result(write).await;
+        assert_eq!(result["error"]["kind"], kind, "{manner:?} {result}");
+        assert_eq!(editor.buffers[URI].text, "one!\ntwo\n");
+        same_text_of(&mut editor).await;
+        editor.accept_rest();
+        assert_eq!(editor.leave().await, 0);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn typing_between_the_edit_and_its_echo_wins() {
+    let (mut editor, _) = editor_with_notes().await;
+    let read = call(&mut editor, "read", json!({ "file_path": "notes.txt" }));
+    editor.result(read).await;
+    let write = call(&mut editor, "write", json!({ "file_path": "notes.txt", "content": "one!\ntwo\nthree\n" }));
+    // The user types before the editor gets to the edit, whose version is old then.
+    let (id, _) = editor.asked("workspace/applyEdit").await;
+    editor.splice(URI, 0..0, "typed ");
+    editor.respond(&id, json!({ "applied": false }));
+    let result = editor.result(write).await;
+    // What the model read is not what it would overwrite.
+    assert_eq!((&result["status"], &result["error"]["kind"]), (&json!("error"), &json!("conflict")), "{result}");
+    assert_eq!(editor.buffers[URI].text, "typed one!\ntwo\n");
+    same_text_of(&mut editor).await;
+    editor.accept_rest();
+    assert_eq!(editor.leave().await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_waiting_call_is_cancelled_and_settles() {
+    let (mut editor, _) = editor_with_notes().await;
+    let read = call(&mut editor, "read", json!({ "file_path": "notes.txt" }));
+    editor.result(read).await;
+    let first = call(&mut editor, "write", json!({ "file_path": "notes.txt", "content": "x\n" }));
+    let second = call(&mut editor, "write", json!({ "file_path": "notes.txt", "content": "y\n" }));
+    let (edit, _) = editor.asked("workspace/applyEdit").await;
+    let open = editor.ask("ropewalk/settle", json!({ "deadlineMs": 0 })).await;
+    assert_eq!(open["settled"], false, "{open}");
+    editor.notify("$/cancelRequest", json!({ "id": second }));
+    assert_eq!(editor.result(second).await["status"], "cancelled");
+    editor.respond(&edit, json!({ "applied": false }));
+    editor.result(first).await;
+    assert_eq!(editor.ask("ropewalk/settle", json!({})).await, json!({ "settled": true, "open": [] }));
+    editor.accept_rest();
+    assert_eq!(editor.leave().await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_preview_neither_asks_nor_runs() {
+    let (mut editor, disk) = editor_with_notes().await;
+    let read = call(&mut editor, "read", json!({ "file_path": "notes.txt" }));
+    editor.result(read).await;
+    let arguments = json!({ "file_path": "notes.txt", "content": "one!\ntwo\nthree\n" });
+    let preview = editor.ask("ropewalk/previewCall", json!({ "name": "write", "arguments": arguments })).await;
+    assert_eq!(preview["valid"], true, "{preview}");
+    assert!(preview["diff"].as_str().unwrap().contains("+three"), "{preview}");
+    same_text_of(&mut editor).await;
+    assert_eq!(disk.read(Path::new("/w/notes.txt")).unwrap(), b"one\ntwo\n");
+    drop_news(&mut editor).await;
+    assert_eq!(editor.leave().await, 0);
+}
+
+async fn same_text_of(editor: &mut FakeEditor) {
+    let text = editor.ask("ropewalk/documentText", json!({ "uri": URI })).await;
+    let ours = &editor.buffers[URI];
+    assert_eq!((&text["text"], &text["version"]), (&json!(ours.text), &json!(ours.version)));
+    assert_eq!(text["unsaved"], true);
+}

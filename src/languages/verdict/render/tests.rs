@@ -212,6 +212,16 @@ fn only_the_embedded_check() {
             /repo/my app.py: not checked
               syntax: not checked (it is larger than 2 MiB)"#]],
     );
+    let nobody = SourceReport::new("language server", Verdict::NoServer).with_detail("none is known for `plaintext`");
+    check(
+        vec![
+            nobody,
+            SourceReport::new("syntax", Verdict::NoServer).with_detail("there is no grammar for this language"),
+        ],
+        expect![[r#"
+            /repo/my app.py: not checked
+              language server: not running (none is known for `plaintext`)"#]],
+    );
     check(vec![], expect!["/repo/my app.py: not checked"]);
 }
 

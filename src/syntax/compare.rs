@@ -18,9 +18,9 @@ struct Moved {
 ///
 /// First those that begin at the same place, moved through the edit, and are of one kind are the same, and those about
 /// the same opening bracket. A parser that recovers
-/// from one and the same break may, after an edit beside it, give up at another place; so of the others, two whose
-/// stretches of broken text overlap are taken for one, each for at most one, unless the fault stands in text that the
-/// edit put in. Hence a break that is there already is not told again, but one more in the same stretch is.
+/// from one and the same break may, after an edit beside it, give up at another place; so of the others, two alike
+/// whose stretches of broken text overlap are taken for one, each for at most one, unless the fault stands in text that
+/// the edit put in. Hence a break that is there already is not told again, but one more in the same stretch is.
 ///
 /// Both lists are short (see `FAULT_LIMIT`), so nothing is indexed.
 pub(super) fn compare(before: &[Found], splices: &[Splice], after: Vec<Found>) -> Faults {
@@ -47,7 +47,11 @@ pub(super) fn compare(before: &[Found], splices: &[Splice], after: Vec<Found>) -
         .filter(|found| {
             let start = found.fault.bytes.start;
             let nearest = |list: &[Moved]| {
-                let candidates = list.iter().enumerate().filter(|(_, moved)| touch(&moved.region, &found.region));
+                let alike = |moved: &Moved| {
+                    (moved.kind, moved.opener.is_some()) == (found.fault.kind, found.opener.is_some())
+                        && touch(&moved.region, &found.region)
+                };
+                let candidates = list.iter().enumerate().filter(|(_, moved)| alike(moved));
                 candidates.min_by_key(|(_, moved)| moved.start.abs_diff(start)).map(|(index, _)| index)
             };
             shifts.put_in(start) || take(&mut old, nearest).is_none()

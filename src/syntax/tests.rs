@@ -1,5 +1,12 @@
 //! Checks of the embedded check: each grammar, the comparison with the text before, and hostile input.
 
+#![expect(
+    clippy::needless_raw_string_hashes,
+    clippy::needless_pass_by_value,
+    clippy::format_collect,
+    reason = "expect_test writes its strings so, and tables read better with values"
+)]
+
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 

@@ -1,5 +1,12 @@
 //! What odd diagnostics become.
 
+#![expect(
+    clippy::needless_raw_string_hashes,
+    clippy::needless_pass_by_value,
+    clippy::format_collect,
+    reason = "expect_test writes its strings so, and tables read better with values"
+)]
+
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use serde_json::json;
@@ -29,7 +36,6 @@ fn shown(parsed: &Parsed) -> String {
 }
 
 #[track_caller]
-#[expect(clippy::needless_pass_by_value, reason = "reads better in a table")]
 fn check(diagnostics: Value, expected: Expect) {
     let list = diagnostics.as_array().cloned().unwrap_or_else(|| vec![diagnostics.clone()]);
     expected.assert_eq(&shown(&parse(&list)));
@@ -127,7 +133,7 @@ fn codes_and_sources() {
         Value::Null,
     ]
     .into_iter()
-    .map(|code| json!({ "message": "x", "source": code.clone(), "code": code }))
+    .map(|code| json!({ "message": "x", "source": code, "code": code }))
     .collect();
     check(
         Value::Array(list),

@@ -1,5 +1,11 @@
 //! What a report reads like, verdict by verdict.
 
+#![expect(
+    clippy::needless_raw_string_hashes,
+    clippy::needless_pass_by_value,
+    reason = "expect_test writes its strings so, and tables read better with values"
+)]
+
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
@@ -206,6 +212,16 @@ fn only_the_embedded_check() {
             /repo/my app.py: not checked
               syntax: not checked (it is larger than 2 MiB)"#]],
     );
+    let nobody = SourceReport::new("language server", Verdict::NoServer).with_detail("none is known for `plaintext`");
+    check(
+        vec![
+            nobody,
+            SourceReport::new("syntax", Verdict::NoServer).with_detail("there is no grammar for this language"),
+        ],
+        expect![[r#"
+            /repo/my app.py: not checked
+              language server: not running (none is known for `plaintext`)"#]],
+    );
     check(vec![], expect!["/repo/my app.py: not checked"]);
 }
 
@@ -405,7 +421,7 @@ proptest! {
         let text = render(&report);
         prop_assert!(text.chars().all(|char| char == '\n' || !char.is_control()), "{text:?}");
         prop_assert!(!text.ends_with('\n') && !text.contains("\n\n"));
-        let mut later = report.clone();
+        let mut later = report;
         for source in &mut later.documents[0].sources {
             source.waited_ms = source.waited_ms.wrapping_add(1);
         }

@@ -271,7 +271,7 @@ mod tests {
         let found: Vec<_> = pairs.iter().enumerate().map(|(at, &(old, place))| (at, old, place)).collect();
         let text = format!("{new}x\n");
         let lines = Lines::of(&text);
-        let whole: String = pairs.iter().map(|(_, place)| format!("{place}\n")).collect();
+        let whole: String = pairs.iter().flat_map(|(_, place)| [place, "\n"]).collect();
         let indent = Indent::learn(&found, &lines, &Lines::of(&whole));
         assert_eq!(indent.of_addition(gap, new), expected, "{pairs:?} {new:?} {gap}");
     }

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::Pair;
+use super::haystack::Haystack;
 use super::indent::Indent;
 use super::lines::{Lines, blank, indentation};
 use super::script::{Step, script};
@@ -88,6 +90,46 @@ impl Merge<'_> {
         }
         text
     }
+}
+
+/// The text that takes the place of one that equals old word by word, whatever its lines are.
+pub(super) fn woven(
+    haystack: &Haystack<'_>,
+    pair: &Pair<'_>,
+    range: &Range<usize>,
+    whole: bool,
+) -> Result<String, Clash> {
+    let (place, table) = (&haystack.body[range.clone()], haystack.lines());
+    let line = table.at(range.start);
+    let end = table.end(line).unwrap_or_else(|| haystack.ends().prevailing());
+    let has_ends = haystack.ends().first.is_some();
+    let clash = || Clash { line, old: pair.old.lines().next().unwrap_or_default().to_owned() };
+    if !whole {
+        let new = if has_ends { end.apply(&pair.new) } else { pair.new.to_string() };
+        return weave(&pair.old, place, &new).ok_or_else(clash);
+    }
+    if blank(&pair.new) {
+        return Ok(String::new());
+    }
+    let (old, new) = (Lines::of(&pair.old), Lines::of(&pair.new));
+    let first = |lines: &Lines<'_>| lines.contents().position(|line| !blank(line)).unwrap_or(0);
+    let found = [(0, old.content(first(&old)), table.content(line))];
+    let indent = Indent::learn(&found, &new, table);
+    let mut lead = String::new();
+    let mut moved = String::new();
+    for (at, text) in new.contents().enumerate().skip(first(&new)) {
+        if moved.is_empty() {
+            lead = indent.of_change(0, indentation(text));
+        } else if !blank(text) {
+            moved.push_str(&indent.of_addition(1, indentation(text)));
+        }
+        moved.push_str(text.trim_start());
+        if new.end(at).is_some() {
+            moved.push_str(if has_ends { end.as_str() } else { "\n" });
+        }
+    }
+    let core = weave(pair.old.trim(), place.trim(), moved.trim()).ok_or_else(clash)?;
+    Ok(lead + &core + &place[place.trim_end().len()..])
 }
 
 /// The walk over the steps.

@@ -81,8 +81,7 @@ pub(crate) fn log_to(file: Option<&Path>) -> std::io::Result<()> {
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false);
     match file {
         Some(file) => {
-            let file = std::fs::OpenOptions::new().create(true).append(true).open(file)?;
-            builder.with_writer(Mutex::new(file)).init();
+            builder.with_writer(Mutex::new(ports::append_to(file)?)).init();
         }
         None => builder.with_writer(std::io::stderr).init(),
     }

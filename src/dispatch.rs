@@ -12,6 +12,7 @@ mod catalog;
 mod change;
 mod coerce;
 mod execute;
+mod late;
 mod names;
 mod preview;
 mod propose;
@@ -44,6 +45,7 @@ use calls::{Calls, OpenCall};
 use catalog::Entry;
 use change::{Made, Stopped};
 use execute::{Limits, cancelled, contained};
+use late::Late;
 use preview::Previews;
 use propose::Planned;
 use schedule::{Schedule, Ticket};
@@ -60,6 +62,7 @@ pub struct Dispatch {
     schedule: Arc<Schedule>,
     calls: Arc<Calls>,
     previews: Previews,
+    late: Late,
 }
 
 /// A call that has its place in its session's order and has not run yet. Dropped, it gives its place up.
@@ -138,6 +141,7 @@ impl Dispatch {
             schedule: Arc::default(),
             calls: Arc::default(),
             previews: Previews::default(),
+            late: Late::default(),
         })
     }
 
@@ -187,7 +191,13 @@ impl Dispatch {
         let living = self.live(&params, &call_id, context, budget, ticket, since, &mut timing, &mut made);
         // Boxed, for the future of a whole life is large and would be moved about with everything that holds it.
         let ended = contained(&name, Box::pin(living)).await.unwrap_or_else(Err);
-        let ending = Ending::new(ended, made);
+        if let Some(report) = made.as_ref().and_then(|made| made.report.as_ref()) {
+            self.late.reported(&session.id, report);
+        }
+        if let Some(news) = self.languages.late() {
+            self.late.came(news);
+        }
+        let ending = Ending { done: ended, made, news: self.late.take(&session.id) };
         let result = shape::shape(ending, shape::Named { call_id, name, number }, &session, budget, timing);
         self.tell(&session, &result.call_id, ToolEventKind::Complete, None, || serde_json::to_value(&result).ok());
         drop(open);

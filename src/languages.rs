@@ -23,8 +23,8 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-pub use sources::{Delivery, Forwarded, ProgressKind, SourceName, StampedBy};
 pub use known::language_of;
+pub use sources::{Delivery, Forwarded, ProgressKind, SourceName, StampedBy};
 pub use verdict::DiagnosticsReport;
 
 use self::hub::{Asked, Base, Census, Event, Hub, Request, WaitId};
@@ -145,7 +145,7 @@ impl Languages {
         let (queue, events) = mpsc::unbounded_channel();
         let listener = queue.clone();
         documents.listen(Box::new(move |event| {
-            let _ = listener.send(Event::Document(event.clone()));
+            let _ = listener.send(Event::Document(Box::new(event.clone())));
         }));
         let shared = Arc::new(Shared::default());
         let over = CancellationToken::new();
@@ -178,10 +178,10 @@ impl Languages {
 
     /// Sees to it that the queue is read, as soon as there is a runtime to do it.
     fn wake(&self) {
-        if tokio::runtime::Handle::try_current().is_ok() {
-            if let Some(runner) = lock(&self.idle).take() {
-                tokio::spawn(runner.run());
-            }
+        if tokio::runtime::Handle::try_current().is_ok()
+            && let Some(runner) = lock(&self.idle).take()
+        {
+            tokio::spawn(runner.run());
         }
     }
 

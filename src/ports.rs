@@ -43,6 +43,11 @@ pub fn env(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
+/// A file of the operator's (a log), made if it is not there, to be written to at its end.
+pub fn append_to(path: &std::path::Path) -> std::io::Result<std::fs::File> {
+    std::fs::OpenOptions::new().create(true).append(true).open(path)
+}
+
 /// The directory we were started in.
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the working directory")]
 pub fn current_dir() -> std::io::Result<PathBuf> {

@@ -70,7 +70,10 @@ pub struct Traits {
 impl Traits {
     /// Whether its calls change nothing and run nothing.
     pub fn read_only(&self) -> bool {
-        !self.capabilities.iter().any(|capability| matches!(capability, Capability::WritesFiles | Capability::ExecutesCode))
+        !self
+            .capabilities
+            .iter()
+            .any(|capability| matches!(capability, Capability::WritesFiles | Capability::ExecutesCode))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The table of tools: one line a tool, sorted by name.
 
+pub mod edit;
 pub mod read;
 pub mod write;
 
@@ -10,6 +11,7 @@ use crate::tool::{AnyTool, ErrorKind, ToolError, erase};
 /// Every built-in tool.
 pub fn table() -> Vec<Arc<dyn AnyTool>> {
     vec![
+        erase(edit::Edit),   //
         erase(read::Read),   //
         erase(write::Write), //
     ]

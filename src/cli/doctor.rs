@@ -15,9 +15,8 @@ use ropewalk::workspace::Documents;
 use super::{Common, say};
 
 /// The language ids of the embedded check, in the order in which they are told.
-const CHECKED: &[&str] = &[
-    "bash", "c", "cpp", "go", "javascript", "json", "python", "rust", "toml", "typescript", "typescriptreact",
-];
+const CHECKED: &[&str] =
+    &["bash", "c", "cpp", "go", "javascript", "json", "python", "rust", "toml", "typescript", "typescriptreact"];
 
 /// Prints the report; exit code 0.
 pub(crate) async fn run(common: &Common) -> u8 {

@@ -183,6 +183,11 @@ pub(super) fn told_diagnostics(report: Option<&DiagnosticsReport>) -> String {
     }
 }
 
+/// The words about diagnostics that came after the result of the edit they are about.
+pub(super) fn told_late(news: &DiagnosticsReport) -> String {
+    format!("Since then, about earlier edits:\n{}", render(news))
+}
+
 /// What was done to one file, in words and as a diff.
 fn told(committed: &Committed, notes: &[String], diff_budget: usize) -> String {
     let shown = &committed.target.shown;

@@ -2,12 +2,13 @@
 
 use serde_json::Value;
 
+use crate::languages::DiagnosticsReport;
 use crate::outputs::Budget;
 use crate::sessions::Session;
 use crate::tool::{Content, ErrorKind, Outcome, ToolError};
 
 use super::call::{CallError, CallResult, OutputInfo, Status, Timing};
-use super::change::{Made, told_diagnostics};
+use super::change::{Made, told_diagnostics, told_late};
 
 /// How a call ended well.
 pub(super) enum Done {
@@ -19,8 +20,10 @@ pub(super) enum Done {
 
 /// How a call ended, and what it had changed by then.
 pub(super) struct Ending {
-    done: Result<Done, ToolError>,
-    made: Option<Made>,
+    pub done: Result<Done, ToolError>,
+    pub made: Option<Made>,
+    /// Late diagnostics of earlier edits.
+    pub news: Option<DiagnosticsReport>,
 }
 
 /// Names of a call.
@@ -32,15 +35,9 @@ pub(super) struct Named {
     pub number: u64,
 }
 
-impl Ending {
-    pub(super) fn new(done: Result<Done, ToolError>, made: Option<Made>) -> Ending {
-        Ending { done, made }
-    }
-}
-
 /// The result. Text is joined into one piece and cut to the budget; the whole goes into the session's store.
 pub(super) fn shape(ending: Ending, named: Named, session: &Session, budget: Budget, timing: Timing) -> CallResult {
-    let Ending { done, made } = ending;
+    let Ending { done, made, news } = ending;
     let failed = done.as_ref().err().cloned();
     let (mut text, mut others, mut structured) = (Vec::new(), Vec::new(), None);
     match done {
@@ -68,6 +65,11 @@ pub(super) fn shape(ending: Ending, named: Named, session: &Session, budget: Bud
             edits = Some(made.edits);
             diagnostics = made.report;
         }
+    }
+    if let Some(mut news) = news {
+        text.push(told_late(&news));
+        // What the call's own edits brought comes first.
+        diagnostics.get_or_insert_default().documents.append(&mut news.documents);
     }
     text.retain(|piece| !piece.is_empty());
     let (piece, output) = bounded(&text.join("\n"), named.number, session, budget);

@@ -1,9 +1,9 @@
 //! Arguments against the schema, each fault told with its place, what came, what was expected and a right example. Pure.
 
-use std::fmt::Write as _;
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{ValidationError, Validator};
 use serde_json::{Map, Value, json};
+use std::fmt::Write as _;
 
 use crate::tool::{ErrorKind, ToolError};
 

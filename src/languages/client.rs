@@ -6,6 +6,7 @@ mod capabilities;
 mod documents;
 mod pull;
 mod session;
+mod tsserver;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -44,7 +44,7 @@ pub(super) type WaitId = u64;
 /// Something that happened.
 pub(super) enum Event {
     /// A document of the editor's changed.
-    Document(DocEvent),
+    Document(Box<DocEvent>),
     /// A tool looked at a document or file, or is about to edit it (then `base` takes what is known now).
     Look { target: Target, language_id: Option<String>, text: Text, base: Option<Arc<OnceLock<Base>>> },
     /// The editor forwarded diagnostics.
@@ -238,7 +238,7 @@ impl Hub {
     /// Takes one event; what to do, in order.
     pub(super) fn handle(&mut self, event: Event, now: Instant) -> Vec<Effect> {
         match event {
-            Event::Document(event) => self.document(event, now),
+            Event::Document(event) => self.document(*event, now),
             Event::Look { target, language_id, text, base } => {
                 self.look(&target, language_id.as_deref(), &text, now);
                 if let (Some(base), Some(known)) = (base, self.base(&target.key, now)) {
@@ -286,7 +286,7 @@ impl Hub {
 
     /// The roots that servers run in.
     pub(super) fn roots(&self) -> Vec<PathBuf> {
-        let mut roots: Vec<PathBuf> = self.running.iter().filter_map(|running| running.root_path()).collect();
+        let mut roots: Vec<PathBuf> = self.running.iter().filter_map(servers::Running::root_path).collect();
         roots.sort();
         roots.dedup();
         roots

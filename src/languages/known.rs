@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::config::DiagnosticsSettings;
 
 /// A row of the table.
+#[expect(clippy::struct_excessive_bools, reason = "they are independent facts of a table")]
 struct Known {
     name: &'static str,
     /// Two servers of one kind never serve the same root; the first that is found does.
@@ -23,10 +24,15 @@ struct Known {
     only_files: bool,
     /// The least major version its `--version` must print.
     least_major: Option<u32>,
+    /// It is typescript-language-server, which can be asked in a way of its own.
+    tsserver: bool,
     /// `initializationOptions`, JSON; `${root}` and `${rootUri}` stand for the root.
     options: &'static str,
     /// What it gets when it asks for its configuration, JSON, by section; same placeholders.
     settings: &'static str,
+    /// Settings, by section, on top of those in a folder that is not trusted; `${python}` stands for an interpreter
+    /// outside of it. Without one the server does not start there.
+    untrusted: &'static str,
     /// Answers to requests of its own invention, JSON.
     answers: &'static [(&'static str, &'static str)],
     /// How to get it.
@@ -43,8 +49,10 @@ const NOTHING: Known = Known {
     runs_project_code: false,
     only_files: false,
     least_major: None,
+    tsserver: false,
     options: "null",
     settings: "{}",
+    untrusted: "null",
     answers: &[],
     get: "",
 };
@@ -71,6 +79,8 @@ const KNOWN: &[Known] = &[
         // Both ask for their settings by section; openFilesOnly keeps them from reading a whole tree.
         settings: r#"{"python": {}, "python.analysis": {"diagnosticMode": "openFilesOnly"},
             "basedpyright": {}, "basedpyright.analysis": {"diagnosticMode": "openFilesOnly"}}"#,
+        // Left alone, it asks the interpreter of a `.venv` in the folder for its search paths: a program of the project.
+        untrusted: r#"{"python": {"pythonPath": "${python}"}}"#,
         get: "pip install basedpyright",
         ..NOTHING
     },
@@ -81,6 +91,8 @@ const KNOWN: &[Known] = &[
         languages: &["python"],
         markers: &["pyproject.toml", "pyrightconfig.json", "setup.py", "setup.cfg", "requirements.txt"],
         settings: r#"{"python": {}, "python.analysis": {"diagnosticMode": "openFilesOnly"}, "pyright": {}}"#,
+        // Left alone, it asks the interpreter of a `.venv` in the folder for its search paths: a program of the project.
+        untrusted: r#"{"python": {"pythonPath": "${python}"}}"#,
         get: "npm install -g pyright",
         ..NOTHING
     },
@@ -103,6 +115,7 @@ const KNOWN: &[Known] = &[
         markers: &["tsconfig.json", "jsconfig.json", "package.json"],
         // It prefers the project's own TypeScript, and that loads the plug-ins a tsconfig names.
         runs_project_code: true,
+        tsserver: true,
         get: "npm install -g typescript-language-server typescript",
         ..NOTHING
     },
@@ -208,6 +221,7 @@ const KNOWN: &[Known] = &[
 
 /// A server as it may be started: a row of the table with the settings applied, or one of the user's own.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent facts of a table")]
 pub struct Server {
     /// Its name, which is also the id of its diagnostics.
     pub name: String,
@@ -229,12 +243,16 @@ pub struct Server {
     pub only_files: bool,
     /// The least major version its `--version` must print.
     pub least_major: Option<u32>,
+    /// It is typescript-language-server, which can be asked in a way of its own.
+    pub tsserver: bool,
     /// Variables on top of the scrubbed environment.
     pub env: BTreeMap<String, String>,
     /// `initializationOptions`, with placeholders.
     pub options: Value,
     /// Its configuration by section, with placeholders.
     pub settings: Value,
+    /// Settings on top in a folder that is not trusted; null: none.
+    pub untrusted: Value,
     /// Answers to requests of its own invention.
     pub answers: BTreeMap<String, Value>,
     /// How long to wait for it after an edit (ms), whatever its state.
@@ -258,9 +276,11 @@ pub fn servers(settings: &DiagnosticsSettings) -> Vec<Server> {
         runs_project_code: true,
         only_files: false,
         least_major: None,
+        tsserver: false,
         env: BTreeMap::new(),
         options: Value::Null,
         settings: Value::Null,
+        untrusted: Value::Null,
         answers: BTreeMap::new(),
         deadline_ms: None,
         get: String::from("it is configured as `diagnostics.servers`; its program must be installed"),
@@ -288,6 +308,43 @@ pub fn servers(settings: &DiagnosticsSettings) -> Vec<Server> {
     all
 }
 
+impl Server {
+    /// The server as it may run in a folder that is not trusted, given an interpreter outside of it; `None`: it may not.
+    pub fn restricted(&self, python: Option<&str>) -> Option<Server> {
+        if self.runs_project_code {
+            return None;
+        }
+        let mut server = self.clone();
+        let Value::Object(pinned) = replaced(&self.untrusted, "${python}", python)? else { return Some(server) };
+        if !server.settings.is_object() {
+            server.settings = Value::Object(serde_json::Map::new());
+        }
+        for (section, pinned) in pinned {
+            match (&mut server.settings[&section], pinned) {
+                (Value::Object(settings), Value::Object(pinned)) => settings.extend(pinned),
+                (place, pinned) => *place = pinned,
+            }
+        }
+        Some(server)
+    }
+}
+
+/// `value` with `name` in its strings replaced; `None` when it occurs and there is nothing to put there.
+fn replaced(value: &Value, name: &str, by: Option<&str>) -> Option<Value> {
+    Some(match value {
+        Value::String(text) if text.contains(name) => Value::String(text.replace(name, by?)),
+        Value::Object(map) => Value::Object(
+            map.iter()
+                .map(|(key, value)| Some((key.clone(), replaced(value, name, by)?)))
+                .collect::<Option<serde_json::Map<_, _>>>()?,
+        ),
+        Value::Array(list) => {
+            Value::Array(list.iter().map(|value| replaced(value, name, by)).collect::<Option<Vec<_>>>()?)
+        }
+        other => other.clone(),
+    })
+}
+
 impl Known {
     fn server(&self) -> Server {
         let own = |list: &[&str]| list.iter().map(|item| (*item).to_owned()).collect::<Vec<_>>();
@@ -304,9 +361,11 @@ impl Known {
             runs_project_code: self.runs_project_code,
             only_files: self.only_files,
             least_major: self.least_major,
+            tsserver: self.tsserver,
             env: BTreeMap::new(),
             options: json(self.options),
             settings: json(self.settings),
+            untrusted: json(self.untrusted),
             answers: self.answers.iter().map(|(method, answer)| ((*method).to_owned(), json(answer))).collect(),
             deadline_ms: None,
             get: self.get.to_owned(),
@@ -392,9 +451,25 @@ mod tests {
     use serde_json::json;
 
     #[test]
+    fn in_an_untrusted_folder_no_interpreter_of_the_project_is_asked() {
+        let all = servers(&DiagnosticsSettings::default());
+        let named = |name: &str| all.iter().find(|server| server.name == name).unwrap();
+        let pinned = named("basedpyright").restricted(Some("/usr/bin/python3")).unwrap();
+        assert_eq!(pinned.settings["python"], json!({ "pythonPath": "/usr/bin/python3" }));
+        assert_eq!(pinned.settings["python.analysis"], named("basedpyright").settings["python.analysis"]);
+        // Without an interpreter to pin, and where pinning does not help, it does not start.
+        assert_eq!(named("pyright").restricted(None), None);
+        assert_eq!(named("rust-analyzer").restricted(Some("/usr/bin/python3")), None);
+        assert_eq!(named("ruff").restricted(None).as_ref(), Some(named("ruff")));
+    }
+
+    #[test]
     fn the_table_is_well_formed() {
         for known in KNOWN {
-            for text in [known.options, known.settings].into_iter().chain(known.answers.iter().map(|answer| answer.1)) {
+            for text in [known.options, known.settings, known.untrusted]
+                .into_iter()
+                .chain(known.answers.iter().map(|answer| answer.1))
+            {
                 serde_json::from_str::<Value>(text).unwrap_or_else(|error| panic!("{}: {error}", known.name));
             }
             assert!(

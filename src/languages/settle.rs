@@ -159,20 +159,17 @@ impl Track {
         };
         let same =
             self.sets.iter_mut().rev().find(|set| set.rev == rev && (set.how == How::Loose) == (how == How::Loose));
-        match same {
-            Some(set) => {
-                self.gap = self.gap.max(now - set.last);
-                (set.problems, set.last, set.how) = (problems, now, how);
-            }
-            None => {
-                let sure = how != How::Loose;
-                let set = Set { rev, problems, how, first: now, last: now, sure };
-                // An answer for an older text can come late; the newest text stays last.
-                let at = self.sets.partition_point(|other| other.rev <= rev);
-                self.sets.insert(at, set);
-                if self.sets.len() > SETS {
-                    self.sets.pop_front();
-                }
+        if let Some(set) = same {
+            self.gap = self.gap.max(now - set.last);
+            (set.problems, set.last, set.how) = (problems, now, how);
+        } else {
+            let sure = how != How::Loose;
+            let set = Set { rev, problems, how, first: now, last: now, sure };
+            // An answer for an older text can come late; the newest text stays last.
+            let at = self.sets.partition_point(|other| other.rev <= rev);
+            self.sets.insert(at, set);
+            if self.sets.len() > SETS {
+                self.sets.pop_front();
             }
         }
     }

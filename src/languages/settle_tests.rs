@@ -126,7 +126,7 @@ fn quiet_is_learned_from_when_the_last_word_came() {
 fn learned_values_are_clamped() {
     let mut habits = Habits::new(Duration::from_millis(250), false);
     for _ in 0..40 {
-        habits.learn(Duration::from_secs(60), Duration::ZERO);
+        habits.learn(Duration::from_mins(1), Duration::ZERO);
     }
     let now = Instant::now();
     assert_eq!(habits.quiet_at(now, now), now + Duration::from_millis(1500));

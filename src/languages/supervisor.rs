@@ -20,7 +20,7 @@ use crate::workspace::Key;
 const MOST_ENDS: usize = 5;
 
 /// See [`MOST_ENDS`].
-const WINDOW: Duration = Duration::from_secs(180);
+const WINDOW: Duration = Duration::from_mins(3);
 
 /// How long a program may take to tell its version.
 const PROBE: Duration = Duration::from_secs(10);
@@ -103,8 +103,16 @@ impl Supervisor {
                 Program::Found(program) => {
                     let mut command = vec![program.to_string_lossy().into_owned()];
                     command.extend(server.command.iter().skip(1).cloned());
+                    let server = match trusted {
+                        true => Some(Arc::clone(server)),
+                        false => self.restricted(server, root.as_deref()).await.map(Arc::new),
+                    };
+                    let Some(server) = server else {
+                        untrusted.get_or_insert(Finding::Untrusted { name });
+                        continue;
+                    };
                     let root = root.and_then(|path| Some(Root { uri: uri_of(&path)?, path }));
-                    return Finding::Found { server: Arc::clone(server), command, root };
+                    return Finding::Found { server, command, root };
                 }
                 Program::Untrusted => {
                     untrusted.get_or_insert(Finding::Untrusted { name });
@@ -150,6 +158,20 @@ impl Supervisor {
             }
         }
         Program::Found(program)
+    }
+
+    /// A server as it may run in a folder that is not trusted.
+    async fn restricted(&self, server: &Server, root: Option<&Path>) -> Option<Server> {
+        let root = root.map(Path::to_owned);
+        let disk = Arc::clone(&self.ports.disk);
+        let python = tokio::task::spawn_blocking(move || {
+            let found = ["python3", "python"].iter().filter_map(|name| process::find(name, &[]));
+            let outside = |path: &Path| root.as_deref().is_none_or(|root| !path.starts_with(root));
+            found
+                .filter(|path| outside(path) && disk.canonicalize(path).is_ok_and(|real| outside(&real)))
+                .find_map(|path| path.to_str().map(str::to_owned))
+        });
+        server.restricted(python.await.ok().flatten().as_deref())
     }
 
     /// Asks a program for its version, once.

@@ -287,7 +287,7 @@ fn told(report: &DiagnosticsReport) -> String {
         for source in document.sources.iter().filter(|source| source.id != SYNTAX) {
             let version = document.version.map(|version| format!("@{version}")).unwrap_or_default();
             let verdict = serde_json::to_value(source.verdict).unwrap();
-            let mut line = format!("{} {}{version} {}ms", source.id, verdict.as_str().unwrap(), source.waited_ms);
+            let mut line = vec![format!("{} {}{version} {}ms", source.id, verdict.as_str().unwrap(), source.waited_ms)];
             let list = |problems: &[verdict::Problem]| {
                 let each = problems.iter().map(|problem| {
                     let start = problem.range.start;
@@ -296,20 +296,18 @@ fn told(report: &DiagnosticsReport) -> String {
                 each.collect::<Vec<_>>().join("; ")
             };
             if source.verdict == Verdict::Fresh {
-                match source.baseline {
-                    Baseline::Known => line.push_str(&format!(
-                        " new=[{}] resolved={} unchanged={}",
-                        list(&source.new),
-                        source.resolved,
-                        source.unchanged
-                    )),
-                    Baseline::None => line.push_str(&format!(" present=[{}]", list(&source.present))),
-                }
+                line.push(match source.baseline {
+                    Baseline::Known => {
+                        let (new, resolved, unchanged) = (list(&source.new), source.resolved, source.unchanged);
+                        format!("new=[{new}] resolved={resolved} unchanged={unchanged}")
+                    }
+                    Baseline::None => format!("present=[{}]", list(&source.present)),
+                });
             }
             if let Some(detail) = &source.detail {
-                line.push_str(&format!(" ({detail})"));
+                line.push(format!("({detail})"));
             }
-            lines.push(line);
+            lines.push(line.join(" "));
         }
     }
     for file in &report.other_files {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -77,6 +77,8 @@ struct Shared {
     /// Bytes on the queue.
     backlog: AtomicUsize,
     over: CancellationToken,
+    /// Why it is over; the first reason counts.
+    why: OnceLock<String>,
 }
 
 impl Peer {
@@ -95,23 +97,25 @@ impl Peer {
             queue,
             backlog: AtomicUsize::new(0),
             over: over.clone(),
+            why: OnceLock::new(),
         });
         let peer = Peer { shared: Arc::clone(&shared), clock, _end: Arc::new(over.drop_guard()) };
         let handler = handler(peer.clone());
         tokio::spawn(write(writer, queued, Arc::clone(&shared)));
         tokio::spawn(async move {
-            let why = tokio::select! {
-                why = read(reader, &shared, &handler) => why,
-                () = shared.over.cancelled() => "closed by us".to_owned(),
-            };
-            shared.end();
-            handler.closed(&why);
+            tokio::select! {
+                why = read(reader, &shared, &handler) => shared.end(why),
+                () = shared.over.cancelled() => {}
+            }
+            shared.end("closed by us");
+            handler.closed(shared.why.get().map_or("", String::as_str));
         });
         peer
     }
 
     /// Sends a request and waits for its answer, at most `deadline`. It is on its way when this returns: what is sent
     /// afterwards arrives after it. A future that is dropped cancels the request.
+    #[expect(clippy::needless_pass_by_value, reason = "callers build the parameters for the call")]
     pub fn request(
         &self,
         method: &str,
@@ -140,6 +144,7 @@ impl Peer {
     }
 
     /// Sends a notification. When the connection is over, nothing happens.
+    #[expect(clippy::needless_pass_by_value, reason = "callers build the parameters for the call")]
     pub fn notify(&self, method: &str, params: Value) {
         let message = if params.is_null() {
             json!({ "jsonrpc": "2.0", "method": method })
@@ -151,7 +156,7 @@ impl Peer {
 
     /// Ends the connection; whatever waits for an answer gets [`CallError::Closed`].
     pub fn close(&self) {
-        self.shared.end();
+        self.shared.end("closed by us");
     }
 
     /// Waits until the connection is over.
@@ -178,14 +183,14 @@ impl Shared {
         let frame = encode(message.to_string().as_bytes());
         let length = frame.len();
         if self.backlog.fetch_add(length, Ordering::Relaxed) + length > MAX_BACKLOG {
-            warn!("the other side does not read what it is sent");
-            self.end();
+            self.end("the other side does not read what it is sent");
         } else if self.queue.send(frame).is_err() {
-            self.end();
+            self.end("nothing can be sent any more");
         }
     }
 
-    fn end(&self) {
+    fn end(&self, why: impl Into<String>) {
+        let _ = self.why.set(why.into());
         self.over.cancel();
         // Dropping the senders wakes every waiting request.
         self.pending().take();
@@ -225,12 +230,12 @@ async fn write<W: AsyncWrite + Unpin>(
         writer.shutdown().await
     };
     tokio::select! {
-        result = work => if let Err(error) = result {
-            debug!(%error, "writing to the other side");
+        result = work => match result {
+            Ok(()) => shared.end("closed by us"),
+            Err(error) => shared.end(format!("writing failed: {error}")),
         },
         () = shared.over.cancelled() => {}
     }
-    shared.end();
 }
 
 /// Reads until the connection is over; says why it is.

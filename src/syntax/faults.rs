@@ -1,5 +1,6 @@
 //! The faults of one text: where its tree has ERROR and MISSING nodes, and what stands there.
 
+use std::fmt::Write as _;
 use std::ops::Range;
 
 use tree_sitter::{Node, Tree, TreeCursor};
@@ -16,6 +17,9 @@ pub(super) struct Found {
     pub(super) fault: Fault,
     /// The stretch of text the parser gave up on, in bytes.
     pub(super) region: Range<usize>,
+    /// The byte of the opening bracket that has no partner, if that is the fault, whether the parser says that it is too
+    /// much or that its partner is missing (which can be anywhere behind it).
+    pub(super) opener: Option<usize>,
     /// What kind of bracket it is, if it is one without its partner.
     half: Option<Half>,
 }
@@ -38,7 +42,7 @@ pub(super) fn collect(language: Language, tree: &Tree, text: &str) -> Collected 
         let node = cursor.node();
         let siblings = open.last_mut();
         if node.is_missing() {
-            let opener = siblings.and_then(|open| open.pop());
+            let opener = siblings.and_then(Vec::pop);
             faults.found.push(missing(language, node, opener, text));
         } else if node.is_error() {
             broken(language, node, text, &mut faults.found);
@@ -78,25 +82,29 @@ fn onwards(cursor: &mut TreeCursor<'_>, open: &mut Vec<Vec<Node<'_>>>) -> bool {
 
 fn missing(language: Language, node: Node<'_>, opener: Option<Node<'_>>, text: &str) -> Found {
     let mut message = format!("missing {}", expected(language, node.kind()));
+    let opener = opener.filter(|_| matches!(half(language, node, text), Some(Half::Closes(_))));
     // Where the partner stands says more than where the text went wrong for good.
-    if let Some(opener) = opener.filter(|_| half(language, node, text).is_some()) {
+    if let Some(opener) = opener {
         let line = opener.start_position().row + 1;
         if line != node.start_position().row + 1 {
-            message.push_str(&format!(" for the {} of line {line}", quoted(&text[opener.byte_range()])));
+            let _ = write!(message, " for the {} of line {line}", quoted(&text[opener.byte_range()]));
         }
     }
     let bytes = node.start_byte()..node.start_byte();
-    Found { region: bytes.clone(), fault: Fault { bytes, message, kind: FaultKind::Missing }, half: None }
+    let opener = opener.map(|opener| opener.start_byte());
+    Found { region: bytes.clone(), opener, fault: Fault { bytes, message, kind: FaultKind::Missing }, half: None }
 }
 
 /// The faults of an ERROR node: each bracket among its children that has no partner; without one, the whole of it.
 fn broken(language: Language, node: Node<'_>, text: &str, found: &mut Vec<Found>) {
     let region = node.byte_range();
     let mut fault = |bytes: Range<usize>, message: String, half: Option<Half>| {
+        let opener = matches!(half, Some(Half::Opens(_))).then_some(bytes.start);
         let fault = Fault { bytes, message, kind: FaultKind::Error };
-        found.push(Found { fault, region: region.clone(), half });
+        found.push(Found { fault, region: region.clone(), opener, half });
     };
-    let (mut open, mut alone): (Vec<(Half, Range<usize>)>, Vec<(Half, Range<usize>)>) = (Vec::new(), Vec::new());
+    let mut open: Vec<(Half, Range<usize>)> = Vec::new();
+    let mut alone: Vec<(Half, Range<usize>)> = Vec::new();
     let (mut children, mut deeper) = (0, false);
     let mut cursor = node.walk();
     let mut more = cursor.goto_first_child();

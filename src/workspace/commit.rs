@@ -204,7 +204,10 @@ async fn in_turn(desk: &Desk, change: &FileChange, cancel: &CancellationToken) -
     }
     Err(Refusal::new(
         RefusalKind::Conflict,
-        format!("{} was opened and closed again and again while it was being changed; nothing was changed.", change.target.shown),
+        format!(
+            "{} was opened and closed again and again while it was being changed; nothing was changed.",
+            change.target.shown
+        ),
     ))
 }
 
@@ -218,8 +221,7 @@ pub(super) async fn preview(desk: &Desk, change: &FileChange) -> Result<Preview,
         None => closed::preview(desk, change).await?,
     };
     let empty = || Text::new("", shaped.after.breaks());
-    let unified_diff =
-        shape::unified(&change.target.shown, before.as_ref().unwrap_or(&empty()), &shaped.after);
+    let unified_diff = shape::unified(&change.target.shown, before.as_ref().unwrap_or(&empty()), &shaped.after);
     Ok(Preview { before, after: shaped.after, rewritten: shaped.rewritten, unified_diff })
 }
 
@@ -230,9 +232,7 @@ async fn shape_apart(before: &Text, rewrite: &Arc<dyn Rewrite>) -> Result<shape:
 }
 
 /// Runs blocking work; a panic in it goes on in the caller.
-async fn apart<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
-) -> Result<T, Refusal> {
+async fn apart<T: Send + 'static>(work: impl FnOnce() -> Result<T, Refusal> + Send + 'static) -> Result<T, Refusal> {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
         Err(failed) => match failed.try_into_panic() {

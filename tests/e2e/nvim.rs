@@ -1,7 +1,7 @@
 //! Neovim: each scenario of `nvim/scenarios/*.lua`, played in a real Neovim with real keys.
 //!
-//! The driver is a Neovim too: it starts a second one, speaks to it by RPC, and prints a verdict as JSON in its last line.
-//! `documents`, `edits` and `adapter` play against a stand-in inside the editor; `sidecar` against the real one.
+//! The driver is a Neovim too: it starts a second one, speaks to it by RPC, and prints a verdict as JSON in its last
+//! line. `documents`, `edits` and `adapter` play against a stand-in inside the editor; `sidecar` against the real one.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,14 +12,14 @@ const DRIVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/e2e/nvim/driver
 const SCENARIOS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/e2e/nvim/scenarios");
 
 /// Far beyond what any scenario takes; the driver's own waits are shorter.
-const DEADLINE: Duration = Duration::from_secs(180);
+const DEADLINE: Duration = Duration::from_mins(3);
 
 fn drive(tools: &Path, arguments: &[&str]) -> tools::Ended {
     let nvim = tools::program(tools, "bin/nvim");
     let mut all = vec!["-u", "NONE", "-i", "NONE", "-l", DRIVER];
     all.extend(arguments);
-    let tools = tools.to_str().expect("a path in UTF-8");
-    tools::run(&nvim, &all, &[("ROPEWALK_TOOLS", tools), ("ROPEWALK_BIN", tools::SIDECAR)], DEADLINE)
+    let tools = tools.to_string_lossy();
+    tools::run(&nvim, &all, &[("ROPEWALK_TOOLS", &tools), ("ROPEWALK_BIN", tools::SIDECAR)], DEADLINE)
 }
 
 fn play(file: &str, scenario: &str) {
@@ -96,6 +96,7 @@ scenarios! { adapter:
     a_call_is_answered_when_the_sidecar_dies,
     a_question_shows_all_of_a_call_with_nothing_hidden,
     a_question_that_nobody_answers_yes_to_is_a_no,
+    a_save_under_another_name_is_told_once,
     calls_and_the_command,
     checkhealth_speaks,
     diagnostics_from_before_the_sidecar_are_told_when_it_opens_the_document,
@@ -107,4 +108,21 @@ scenarios! { adapter:
     reload_rename_and_language,
     resync_gives_the_text_as_it_is,
     two_unnamed_buffers_are_two_documents,
+}
+
+scenarios! { sidecar:
+    a_freshly_opened_buffer_at_version_0,
+    a_line_typed_above_while_the_edit_is_under_way_moves_it,
+    a_lone_cr,
+    a_reloaded_buffer,
+    an_unsaved_buffer_is_edited_while_the_user_types,
+    clangd_as_a_server_of_the_sidecar,
+    crlf,
+    emoji_columns,
+    ruff_as_a_server_of_the_sidecar,
+    ruff_in_neovim_is_forwarded,
+    the_sidecar_follows_whatever_is_typed,
+    two_unnamed_buffers_are_edited_independently,
+    u_takes_back_exactly_the_edit_and_keeps_the_typing,
+    without_a_final_newline,
 }

@@ -1,7 +1,7 @@
 //! Where the real tools are, and children that end in time.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use std::time::Duration;
 pub(crate) const SIDECAR: &str = env!("CARGO_BIN_EXE_ropewalk");
 
 /// The folder that `tests/run` set up, or `None` (with a line on why) where it was not used.
+#[expect(clippy::print_stdout, reason = "a test that is skipped says why")]
 pub(crate) fn folder() -> Option<PathBuf> {
     #[expect(clippy::disallowed_methods, reason = "tests learn from the environment what is set up")]
     let folder = std::env::var("ROPEWALK_TOOLS").ok().filter(|folder| !folder.is_empty());
@@ -36,7 +37,8 @@ pub(crate) struct Ended {
     pub(crate) stderr: String,
 }
 
-/// Runs a program to its end in a process group of its own. At the deadline the whole group is killed and the test fails.
+/// Runs a program to its end in a process group of its own. At the deadline the group is killed and the test fails.
+#[expect(clippy::expect_used, reason = "only a test's own thread or pipe could fail here, and then the test has")]
 pub(crate) fn run(program: &Path, arguments: &[&str], environment: &[(&str, &str)], deadline: Duration) -> Ended {
     use std::os::unix::process::CommandExt as _;
 
@@ -49,7 +51,7 @@ pub(crate) fn run(program: &Path, arguments: &[&str], environment: &[(&str, &str
     let (stdout, stderr) = (reader(child.stdout.take()), reader(child.stderr.take()));
     let (done, ended) = mpsc::channel();
     let waiter = std::thread::spawn(move || {
-        let status = wait(&mut child);
+        let status = child.wait().expect("a child can be waited for");
         // Nobody listens any more once the deadline has passed.
         let _ = done.send(());
         status
@@ -61,10 +63,6 @@ pub(crate) fn run(program: &Path, arguments: &[&str], environment: &[(&str, &str
     let (stdout, stderr) = (stdout.join().expect("reads"), stderr.join().expect("reads"));
     assert!(in_time, "{} did not end within {deadline:?}\n{stdout}\n{stderr}", program.display());
     Ended { status, stdout, stderr }
-}
-
-fn wait(child: &mut Child) -> ExitStatus {
-    child.wait().expect("a child can be waited for")
 }
 
 fn reader(pipe: Option<impl std::io::Read + Send + 'static>) -> std::thread::JoinHandle<String> {

@@ -46,9 +46,8 @@ def say(text):
 
 def run(command, **options):
     """Runs a command; what it said is shown only when it failed."""
-    done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **options
-    )
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    done = subprocess.run(command, **streams, text=True, check=False, **options)
     if done.returncode != 0:
         sys.exit(f"{done.stdout}\ntests/run: `{' '.join(map(str, command))}` failed (exit code {done.returncode})")
 
@@ -110,7 +109,7 @@ def find_nvim(root):
         return found[0] if found else sys.exit(f"tests/run: {NVIM} does not hold bin/nvim where it should")
     program = shutil.which("nvim")
     if program is None:
-        sys.exit("tests/run: there is no package with Neovim for this machine; put nvim 0.11 on PATH and run this again")
+        sys.exit("tests/run: no package has Neovim for this machine; put nvim 0.11 on PATH and run this again")
     return pathlib.Path(program)
 
 

@@ -9,6 +9,9 @@ use super::kit::{Desk, params, text};
 use crate::config::{Freshness, Settings};
 use crate::dispatch::call::AppliedPart;
 use crate::dispatch::{CallParams, CallResult, Status};
+use crate::languages::sources::SourceName;
+use crate::languages::verdict::{Verdict, render};
+use crate::languages::{Wait, WaitMode};
 use crate::ports::MemoryDisk;
 use crate::tool::ErrorKind;
 use crate::workspace::Key;
@@ -25,7 +28,9 @@ fn desk() -> Desk {
 
 #[track_caller]
 fn check(result: &CallResult, expected: &Expect) {
-    expected.assert_eq(&text(result));
+    // How diagnostics are told is tested where they are told.
+    let told = result.diagnostics.as_ref().map(render).unwrap_or_default();
+    expected.assert_eq(text(result).trim_end_matches(&told).trim_end_matches('\n'));
 }
 
 fn read(path: &str) -> Value {
@@ -131,10 +136,7 @@ async fn a_small_budget_is_kept_and_told() {
 async fn a_new_file_is_made_with_its_folders() {
     let desk = desk();
     let result = desk.call("write", write("deep/er/new.txt", "a\nb\n")).await;
-    check(
-        &result,
-        &expect!["Created deep/er/new.txt (2 lines)."],
-    );
+    check(&result, &expect!["Created deep/er/new.txt (2 lines)."]);
     assert_eq!(desk.disk.bytes("/w/deep/er/new.txt").unwrap(), b"a\nb\n");
     assert_eq!(result.applied, Some(AppliedPart::All));
     // What it wrote it knows.
@@ -151,18 +153,24 @@ async fn a_text_that_was_not_seen_is_not_overwritten() {
     assert_eq!((kind(&result), result.applied), (Some(ErrorKind::Stale), None));
     check(
         &result,
-        &expect!["src/a.txt was not written, because it was there already and was not read in this session: what is there would be lost unseen. Read it (all of it), then write it; or change a part of it with `edit`."],
+        &expect![
+            "src/a.txt was not written, because it was there already and was not read in this session: what is there would be lost unseen. Read it (all of it), then write it; or change a part of it with `edit`."
+        ],
     );
     desk.call("read", json!({ "file_path": "src/a.txt", "limit": 1 })).await;
     check(
         &desk.call("write", write("src/a.txt", "new\n")).await,
-        &expect!["src/a.txt was not written, because only a part of it was read in this session, and lines 2-3 were not: what is there would be lost unseen. Read it (all of it), then write it; or change a part of it with `edit`."],
+        &expect![
+            "src/a.txt was not written, because only a part of it was read in this session, and lines 2-3 were not: what is there would be lost unseen. Read it (all of it), then write it; or change a part of it with `edit`."
+        ],
     );
     desk.call("read", json!({ "file_path": "src/a.txt", "offset": 2 })).await;
     desk.disk.put("/w/src/a.txt", "changed\n");
     check(
         &desk.call("write", write("src/a.txt", "new\n")).await,
-        &expect!["src/a.txt was not written, because it had changed since it was last read in this session: what is there would be lost unseen. Read it (all of it), then write it; or change a part of it with `edit`."],
+        &expect![
+            "src/a.txt was not written, because it had changed since it was last read in this session: what is there would be lost unseen. Read it (all of it), then write it; or change a part of it with `edit`."
+        ],
     );
     desk.call("read", read("src/a.txt")).await;
     assert_eq!(desk.call("write", write("src/a.txt", "new\n")).await.status, Status::Ok);
@@ -231,4 +239,30 @@ async fn an_open_document_is_changed_in_its_buffer() {
 async fn a_folder_is_not_written() {
     let desk = desk();
     assert_eq!(kind(&desk.call("write", write("src", "x")).await), Some(ErrorKind::InvalidArguments));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_for_diagnostics_holds_nobody_up_and_can_be_cancelled() {
+    let desk = Arc::new(desk());
+    let key = desk.open("/w/src/a.txt", "one\ntwo\nthree\n");
+    desk.editor.abilities.lock().unwrap().diagnostics = true;
+    let source = SourceName { id: "slow".into(), name: "Slow".into() };
+    desk.languages.editor_sources("file:///w/src/a.txt", vec![source]);
+    desk.call("read", read("src/a.txt")).await;
+
+    let wait = Wait { wait: WaitMode::Fresh, deadline_ms: Some(3_600_000), sources: None };
+    let call = CallParams { diagnostics: wait, ..params("write", write("src/a.txt", "one\n2\nthree\n")) };
+    let admitted = desk.dispatch.admit(call);
+    let waiting = tokio::spawn({
+        let desk = Arc::clone(&desk);
+        async move { desk.dispatch.run(admitted).await }
+    });
+    // The next call of the same session sees the edit, while the first still waits.
+    assert!(text(&desk.call("read", read("src/a.txt")).await).contains("2\t2\n"));
+    assert_eq!(desk.dispatch.open_calls(), ["default/c2 write"]);
+    assert_eq!(desk.dispatch.cancel(None, Some("c2"), None), 1);
+    let result = waiting.await.unwrap();
+    assert_eq!((result.status, result.applied), (Status::Ok, Some(AppliedPart::All)));
+    assert_eq!(result.diagnostics.unwrap().documents[0].sources[0].verdict, Verdict::Pending);
+    assert_eq!(desk.text(&key), "one\n2\nthree\n");
 }

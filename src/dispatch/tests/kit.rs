@@ -202,6 +202,7 @@ pub(super) struct Desk {
     pub documents: Arc<Documents>,
     pub workspace: Arc<Workspace>,
     pub disk: Arc<MemoryDisk>,
+    pub languages: Arc<Languages>,
 }
 
 impl Desk {
@@ -231,8 +232,8 @@ impl Desk {
         workspace.set_roots(Roots { folders: vec![PathBuf::from("/w")] });
         let trust = Arc::new(Trust::new());
         let languages = Languages::new(ports, editor.clone(), &documents, Arc::clone(&trust));
-        let dispatch = Dispatch::over(tools, Arc::clone(&workspace), languages, Arc::default(), trust);
-        Desk { dispatch, editor, documents, workspace, disk }
+        let dispatch = Dispatch::over(tools, Arc::clone(&workspace), Arc::clone(&languages), Arc::default(), trust);
+        Desk { dispatch, editor, documents, workspace, disk, languages }
     }
 
     /// Opens a document of a file.
@@ -246,10 +247,7 @@ impl Desk {
         self.documents.get(key).unwrap().text.to_string()
     }
 
-    pub(super) fn answer(
-        &self,
-        answer: impl FnOnce(&ApproveParams) -> ApproveResult + Send + 'static,
-    ) {
+    pub(super) fn answer(&self, answer: impl FnOnce(&ApproveParams) -> ApproveResult + Send + 'static) {
         self.editor.answers.lock().unwrap().push_back(Box::new(answer));
     }
 

@@ -1,6 +1,7 @@
 //! The answer to everything a server asks or tells by itself. No request stays without one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
@@ -34,7 +35,7 @@ pub(super) struct Registration {
 #[derive(Debug, Default)]
 pub(super) struct Registered {
     pulls: BTreeMap<String, Registration>,
-    watches: BTreeMap<String, ()>,
+    watches: BTreeSet<String>,
 }
 
 impl Registered {
@@ -61,9 +62,9 @@ impl Registered {
         !self.watches.is_empty()
     }
 
-    /// It can be asked, as it said from the beginning.
-    pub(super) fn from_the_start(&mut self, identifier: Option<String>) {
-        self.pulls.insert(String::new(), Registration { identifier, languages: Vec::new() });
+    /// It can be asked, as it said at its start.
+    pub(super) fn since_the_start(&mut self, pull: Registration) {
+        self.pulls.insert(String::new(), pull);
     }
 
     /// One way of asking turned out not to work.
@@ -89,7 +90,7 @@ impl Registered {
                     changed = true;
                 }
                 Some("workspace/didChangeWatchedFiles") => {
-                    self.watches.insert(id, ());
+                    self.watches.insert(id);
                 }
                 _ => {}
             }
@@ -116,6 +117,9 @@ pub(super) struct Answers {
     pub(super) root: Option<Root>,
     pub(super) registered: Arc<Mutex<Registered>>,
     pub(super) sink: Sink,
+    /// It has answered in a way of its own, so that what it publishes besides, about nobody knows which text, is
+    /// dropped.
+    pub(super) muted: Arc<AtomicBool>,
     pub(super) notices: mpsc::UnboundedSender<Notice>,
 }
 
@@ -181,6 +185,9 @@ impl Handler for Answers {
     fn notification(&self, method: &str, mut params: Value) {
         match method {
             "textDocument/publishDiagnostics" => {
+                if self.muted.load(Ordering::Relaxed) {
+                    return;
+                }
                 let items = match params["diagnostics"].take() {
                     Value::Array(items) => items,
                     _ => Vec::new(),
@@ -222,7 +229,17 @@ mod tests {
         let (notices, queue) = mpsc::unbounded_channel();
         let root = Some(Root { path: "/w/app".into(), uri: "file:///w/app".into() });
         let registered = Arc::default();
-        (Answers { server: Arc::new(server), root, registered, sink: Arc::new(|_| {}), notices }, queue)
+        (
+            Answers {
+                server: Arc::new(server),
+                root,
+                registered,
+                sink: Arc::new(|_| {}),
+                muted: Arc::default(),
+                notices,
+            },
+            queue,
+        )
     }
 
     #[test]

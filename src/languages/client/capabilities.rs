@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::answers::Registration;
 use crate::languages::client::Root;
 use crate::languages::known::{Server, filled};
 use crate::text::Encoding;
@@ -65,8 +66,8 @@ pub(super) struct Abilities {
     pub(super) changes: bool,
     /// Whether it wants to hear of saves, and if so whether with the text.
     pub(super) save: Option<bool>,
-    /// It can be asked for diagnostics, under this identifier.
-    pub(super) pull: Option<Option<String>>,
+    /// It can be asked for diagnostics.
+    pub(super) pull: Option<Registration>,
 }
 
 /// Reads the answer to `initialize`; what is missing or odd counts as the protocol's default.
@@ -84,8 +85,11 @@ pub(super) fn abilities(answer: &Value) -> Abilities {
         _ => None,
     };
     let pull = match &of["diagnosticProvider"] {
-        Value::Object(options) => Some(options.get("identifier").and_then(Value::as_str).map(str::to_owned)),
-        Value::Bool(true) => Some(None),
+        Value::Object(options) => {
+            let identifier = options.get("identifier").and_then(Value::as_str).map(str::to_owned);
+            Some(Registration { identifier, languages: Vec::new() })
+        }
+        Value::Bool(true) => Some(Registration::default()),
         _ => None,
     };
     Abilities {
@@ -107,26 +111,30 @@ mod tests {
 
     #[test]
     fn answers_are_read_leniently() {
-        fn check(capabilities: Value, expected: &str) {
+        fn check(capabilities: &Value, expected: &str) {
             let found = abilities(&json!({ "capabilities": capabilities }));
             let text = format!(
                 "{:?} incremental={} changes={} save={:?} pull={:?}",
-                found.encoding, found.incremental, found.changes, found.save, found.pull
+                found.encoding,
+                found.incremental,
+                found.changes,
+                found.save,
+                found.pull.map(|pull| pull.identifier)
             );
             assert_eq!(text, expected, "{capabilities}");
         }
-        check(json!(null), "Utf16 incremental=false changes=false save=None pull=None");
-        check(json!({ "textDocumentSync": 1 }), "Utf16 incremental=false changes=true save=Some(false) pull=None");
+        check(&json!(null), "Utf16 incremental=false changes=false save=None pull=None");
+        check(&json!({ "textDocumentSync": 1 }), "Utf16 incremental=false changes=true save=Some(false) pull=None");
         check(
-            json!({ "positionEncoding": "utf-8", "textDocumentSync": { "change": 2, "save": { "includeText": true } } }),
+            &json!({ "positionEncoding": "utf-8", "textDocumentSync": { "change": 2, "save": { "includeText": true } } }),
             "Utf8 incremental=true changes=true save=Some(true) pull=None",
         );
         check(
-            json!({ "positionEncoding": "utf-32", "diagnosticProvider": { "identifier": "ty" } }),
+            &json!({ "positionEncoding": "utf-32", "diagnosticProvider": { "identifier": "ty" } }),
             "Utf32 incremental=false changes=false save=None pull=Some(Some(\"ty\"))",
         );
         check(
-            json!({ "textDocumentSync": { "change": 2, "save": true }, "diagnosticProvider": { "identifier": null } }),
+            &json!({ "textDocumentSync": { "change": 2, "save": true }, "diagnosticProvider": { "identifier": null } }),
             "Utf16 incremental=true changes=true save=Some(false) pull=Some(None)",
         );
         let old = abilities(&json!({ "offsetEncoding": "utf-8", "capabilities": {} }));

@@ -10,7 +10,7 @@ use crate::ports::Clock;
 use crate::rpc::{CallError, Peer, code};
 
 /// How long one answer may take. A cold server loads its project first.
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_mins(1);
 
 /// How long to wait before asking again when the server says that the text changed under it.
 const BACK_OFF: [Duration; 3] = [Duration::from_millis(500), Duration::from_secs(1), Duration::from_secs(2)];
@@ -39,6 +39,17 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
+    /// One answer, complete and without a memory of its own.
+    pub(super) fn of(items: Vec<Value>) -> Outcome {
+        let memory = Memory::from([(None, Remembered { result_id: None, items })]);
+        Outcome { memory, related: Vec::new(), never: Vec::new(), failed: None }
+    }
+
+    /// No answer, for this reason.
+    pub(super) fn failed(why: String) -> Outcome {
+        Outcome { memory: Memory::new(), related: Vec::new(), never: Vec::new(), failed: Some(why) }
+    }
+
     /// All diagnostics of all identifiers.
     pub(super) fn items(&self) -> Vec<Value> {
         self.memory.values().flat_map(|remembered| remembered.items.iter().cloned()).collect()

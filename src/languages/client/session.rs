@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use super::answers::{Answers, Notice, Registered};
 use super::capabilities::{Abilities, abilities, initialize};
 use super::documents::Document;
 use super::pull::{Memory, Outcome, pull};
-use super::{Command, Pipes, Root, ServerEvent, Sink};
+use super::{Command, Pipes, Root, ServerEvent, Sink, tsserver};
 use crate::languages::known::Server;
 use crate::languages::settle::Rev;
 use crate::ports::Clock;
@@ -24,7 +25,7 @@ use crate::rpc::Peer;
 use crate::workspace::Key;
 
 /// How long `initialize` may take.
-const INITIALIZE: Duration = Duration::from_secs(60);
+const INITIALIZE: Duration = Duration::from_mins(1);
 
 /// So long after the last change the diagnostics are asked for when nobody waits for them.
 const IDLE: Duration = Duration::from_millis(150);
@@ -46,11 +47,13 @@ pub(super) async fn run(
 ) {
     let (notices, mut noticed) = mpsc::unbounded_channel();
     let registered = Arc::new(Mutex::new(Registered::default()));
+    let muted = Arc::new(AtomicBool::new(false));
     let answers = Answers {
         server: Arc::clone(&server),
         root: root.clone(),
         registered: Arc::clone(&registered),
         sink: Arc::clone(&sink),
+        muted: Arc::clone(&muted),
         notices,
     };
     let peer = Peer::start(pipes.reader, pipes.writer, Arc::clone(&clock), |_| answers);
@@ -70,8 +73,8 @@ pub(super) async fn run(
     let why = match greeted {
         Err(why) => why,
         Ok(abilities) => {
-            if let Some(identifier) = abilities.pull.clone() {
-                lock(&registered).from_the_start(identifier);
+            if let Some(pull) = abilities.pull.clone() {
+                lock(&registered).since_the_start(pull);
             }
             sink(ServerEvent::Ready { encoding: abilities.encoding });
             sink(ServerEvent::Pulls(lock(&registered).pulls()));
@@ -80,6 +83,8 @@ pub(super) async fn run(
                 clock: Arc::clone(&clock),
                 sink: Arc::clone(&sink),
                 abilities,
+                tsserver: server.tsserver,
+                muted,
                 registered,
                 documents: HashMap::new(),
                 pulls: JoinSet::new(),
@@ -145,6 +150,9 @@ struct Session {
     clock: Arc<dyn Clock>,
     sink: Sink,
     abilities: Abilities,
+    /// See [`Server::tsserver`].
+    tsserver: bool,
+    muted: Arc<AtomicBool>,
     registered: Arc<Mutex<Registered>>,
     documents: HashMap<Key, Open>,
     pulls: JoinSet<(Key, Rev, Outcome)>,
@@ -177,7 +185,7 @@ impl Session {
                 },
                 notice = noticed.recv() => match notice {
                     Some(Notice::AskAgain) => self.ask_all(),
-                    Some(Notice::Closed(why)) => return why,
+                    Some(Notice::Closed(why)) => return format!("lost its connection: {why}"),
                     None => return "its connection is over".into(),
                 },
                 Some(done) = self.pulls.join_next() => match done {
@@ -190,7 +198,9 @@ impl Session {
                     let due = |open: &Open| open.ask_at.is_some_and(|at| at <= now);
                     let due: Vec<Key> =
                         self.documents.iter().filter(|(_, open)| due(open)).map(|(key, _)| key.clone()).collect();
-                    due.iter().for_each(|key| self.ask(key));
+                    for key in &due {
+                        self.ask(key);
+                    }
                 }
             }
         }
@@ -264,7 +274,9 @@ impl Session {
     fn ask_all(&mut self) {
         let mut keys: Vec<Key> = self.documents.keys().cloned().collect();
         keys.sort();
-        keys.iter().for_each(|key| self.ask(key));
+        for key in &keys {
+            self.ask(key);
+        }
     }
 
     /// Asks for the diagnostics of a document as the server has it; a question that is open is taken back.
@@ -272,13 +284,18 @@ impl Session {
         let Some(open) = self.documents.get_mut(key) else { return };
         open.ask_at = None;
         let identifiers = lock(&self.registered).identifiers(&open.document.language_id);
-        if identifiers.is_empty() {
+        if identifiers.is_empty() && !self.tsserver {
             return;
         }
         if let Some(asking) = open.asking.take() {
             asking.abort();
         }
         let (rev, key) = (open.document.rev, key.clone());
+        if self.tsserver {
+            let work = tsserver::ask(self.peer.clone(), open.document.uri.clone());
+            open.asking = Some(self.pulls.spawn(async move { (key, rev, work.await) }));
+            return;
+        }
         let work = pull(
             self.peer.clone(),
             Arc::clone(&self.clock),
@@ -301,6 +318,7 @@ impl Session {
             Some(why) => (self.sink)(ServerEvent::PullFailed { key, rev, why }),
             None if outcome.memory.is_empty() => {}
             None => {
+                self.muted.store(self.tsserver, Ordering::Relaxed);
                 let items = outcome.items();
                 open.memory = outcome.memory;
                 (self.sink)(ServerEvent::Pulled { key, rev, items, related: outcome.related });

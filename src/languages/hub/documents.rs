@@ -23,7 +23,7 @@ const FILES: usize = 64;
 
 /// A text of a document.
 #[derive(Debug, Clone)]
-pub(super) struct Version {
+pub(super) struct Revision {
     pub(super) rev: Rev,
     /// The editor's epoch and version.
     pub(super) version: Option<(u64, i32)>,
@@ -55,7 +55,7 @@ pub(super) struct Doc {
     /// The editor has it open, in this epoch.
     pub(super) open: Option<u64>,
     /// Its texts, oldest first; never empty.
-    versions: VecDeque<Version>,
+    versions: VecDeque<Revision>,
     /// The text that is on the disk.
     pub(super) saved: Option<Rev>,
     /// Where it is served, by kind of server.
@@ -73,7 +73,7 @@ pub(super) struct Doc {
 
 impl Doc {
     fn new(uri: &str, language: &str, text: &Text, version: Option<(u64, i32)>) -> Doc {
-        let first = Version { rev: FIRST_REV, version, text: text.clone(), steps: Arc::new([]) };
+        let first = Revision { rev: FIRST_REV, version, text: text.clone(), steps: Arc::new([]) };
         Doc {
             uri: uri.to_owned(),
             language: known::language(language).to_owned(),
@@ -90,12 +90,12 @@ impl Doc {
     }
 
     /// The newest text.
-    pub(super) fn now(&self) -> &Version {
+    pub(super) fn now(&self) -> &Revision {
         &self.versions[self.versions.len() - 1]
     }
 
     /// A text by our number.
-    pub(super) fn at(&self, rev: Rev) -> Option<&Version> {
+    pub(super) fn at(&self, rev: Rev) -> Option<&Revision> {
         self.versions.iter().rev().find(|version| version.rev == rev)
     }
 
@@ -112,7 +112,7 @@ impl Doc {
     /// Adds a text; its number.
     fn push(&mut self, text: Text, version: Option<(u64, i32)>, steps: Arc<[Splice]>) -> Rev {
         let rev = self.now().rev + 1;
-        self.versions.push_back(Version { rev, version, text, steps });
+        self.versions.push_back(Revision { rev, version, text, steps });
         if self.versions.len() > TEXTS {
             self.versions.pop_front();
         }
@@ -193,7 +193,7 @@ impl Hub {
                 }
                 let steps = steps.iter().map(|step| (step.splice.clone(), step.after.clone()));
                 let steps = narrowed(&before.text, steps);
-                self.changed(&after.key, after.text.clone(), Some((after.epoch, after.version)), steps, now);
+                self.changed(&after.key, after.text.clone(), Some((after.epoch, after.version)), &steps, now);
             }
             DocEvent::Resynced(after) => self.replaced(&after, now),
             DocEvent::Saved(after) => {
@@ -230,16 +230,16 @@ impl Hub {
         }
         let before = doc.now().text.to_string();
         let steps: Arc<[Splice]> = diff::splices(&before, &after.text.to_string()).into_iter().rev().collect();
-        self.changed(&after.key, after.text.clone(), Some((after.epoch, after.version)), steps, now);
+        self.changed(&after.key, after.text.clone(), Some((after.epoch, after.version)), &steps, now);
     }
 
     /// A known document has a new text.
-    fn changed(&mut self, key: &Key, text: Text, version: Option<(u64, i32)>, steps: Arc<[Splice]>, now: Instant) {
+    fn changed(&mut self, key: &Key, text: Text, version: Option<(u64, i32)>, steps: &Arc<[Splice]>, now: Instant) {
         let Some(doc) = self.docs.get_mut(key) else { return };
-        let rev = doc.push(text, version, Arc::clone(&steps));
+        let rev = doc.push(text, version, Arc::clone(steps));
         let servers: Vec<ServerId> = doc.servers().collect();
         for id in servers {
-            let command = Command::Change { key: key.clone(), rev, steps: Arc::clone(&steps) };
+            let command = Command::Change { key: key.clone(), rev, steps: Arc::clone(steps) };
             self.tell(id, command);
         }
         self.sent_by_editor(key, rev, now);
@@ -311,7 +311,7 @@ impl Hub {
         if doc.now().text != *text {
             let before = doc.now().text.to_string();
             let steps: Arc<[Splice]> = diff::splices(&before, &text.to_string()).into_iter().rev().collect();
-            self.changed(key, text.clone(), None, steps, now);
+            self.changed(key, text.clone(), None, &steps, now);
             if let Some(doc) = self.docs.get_mut(key) {
                 doc.saved = Some(doc.now().rev);
             }

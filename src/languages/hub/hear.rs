@@ -77,7 +77,7 @@ impl Hub {
 
     /// A server of ours published.
     pub(super) fn published(&mut self, id: ServerId, uri: &str, version: Option<i32>, items: &[Value], now: Instant) {
-        let raw = self.parsed(items, uri);
+        let raw = Hub::parsed(items, uri);
         let running = &mut self.running[id];
         let encoding = running.encoding;
         // A server that can be asked and publishes all the same speaks of what it checked by other means, on the disk.
@@ -130,14 +130,14 @@ impl Hub {
         now: Instant,
     ) {
         let Some(uri) = self.docs.get(key).map(|doc| doc.uri.clone()) else { return };
-        let raw = self.parsed(items, &uri);
+        let raw = Hub::parsed(items, &uri);
         let source = SourceKey::Own(id);
         let encoding = self.running[id].encoding;
         self.note(&source, &uri, &raw, encoding);
         self.running[id].spoke = true;
         self.answer(id, key, rev, &raw, now);
         for (uri, items) in related {
-            let raw = self.parsed(&items, &uri);
+            let raw = Hub::parsed(&items, &uri);
             self.note(&source, &uri, &raw, encoding);
             let Some(key) = self.key_of(&uri) else { continue };
             let newest = self.docs.get(&key).and_then(|doc| doc.tracks.get(&source)).and_then(Track::newest);
@@ -159,7 +159,7 @@ impl Hub {
     /// The editor forwarded what a server of its own said.
     pub(super) fn forwarded(&mut self, forwarded: Forwarded, now: Instant) {
         let Forwarded { uri, version, stamp, source, position_encoding: encoding, kind, diagnostics } = forwarded;
-        let raw = self.parsed(&diagnostics, &uri);
+        let raw = Hub::parsed(&diagnostics, &uri);
         self.editor_source(&source.id, &source.name).spoke = true;
         let id = SourceKey::Editor(source.id.clone());
         self.note(&id, &uri, &raw, encoding);
@@ -190,7 +190,7 @@ impl Hub {
         }
     }
 
-    fn parsed(&self, items: &[Value], uri: &str) -> Vec<RawProblem> {
+    fn parsed(items: &[Value], uri: &str) -> Vec<RawProblem> {
         let parsed = problems::parse(items);
         for remark in &parsed.remarks {
             tracing::debug!(uri, remark, "an odd diagnostic");

@@ -111,11 +111,11 @@ impl Hub {
     }
 
     /// An answer that came after its wait.
-    pub(super) fn late_report(&self, late: &Late, set: Set, now: Instant) -> DocumentReport {
+    pub(super) fn late_report(&self, late: &Late, set: &Set, now: Instant) -> DocumentReport {
         let waited = u64::try_from((now - late.started).as_millis()).unwrap_or(u64::MAX);
         let report = SourceReport::new(self.id_of(&late.source), Verdict::Fresh).with_waited(waited);
         let report = match self.docs.get(&late.key) {
-            Some(doc) => self.with_set(report, doc, &late.source, &set, late.base.as_ref(), late.encoding),
+            Some(doc) => self.with_set(report, doc, &late.source, set, late.base.as_ref(), late.encoding),
             None => report,
         };
         DocumentReport { uri: late.uri.clone(), version: late.version, sources: vec![report] }

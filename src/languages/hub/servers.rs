@@ -335,10 +335,14 @@ impl Hub {
             running.phase != Phase::Stopped && running.server.runs_project_code && !trusted
         };
         let ids: Vec<ServerId> = self.running.iter().filter(must_go).map(|running| running.id).collect();
-        ids.into_iter().for_each(|id| self.stop(id, GRACE));
+        for id in ids {
+            self.stop(id, GRACE);
+        }
         self.docs.values_mut().for_each(super::Doc::look_again);
         let wanted: Vec<Key> = self.docs.iter().filter(|(_, doc)| doc.wanted).map(|(key, _)| key.clone()).collect();
-        wanted.iter().for_each(|key| self.serve(key, now));
+        for key in &wanted {
+            self.serve(key, now);
+        }
     }
 
     /// The editor named its sources for a document; where it has some, ours keep away.
@@ -372,7 +376,9 @@ impl Hub {
         let idle = |running: &&Running| running.docs.is_empty() && running.server.languages.contains(&language);
         let idle: Vec<ServerId> =
             self.running.iter().filter(|running| running.up()).filter(idle).map(|running| running.id).collect();
-        idle.into_iter().for_each(|id| self.stop(id, GRACE));
+        for id in idle {
+            self.stop(id, GRACE);
+        }
     }
 
     pub(super) fn editor_progress(&mut self, source: &str, token: String, kind: ProgressKind, now: Instant) {
@@ -393,10 +399,10 @@ impl Hub {
         };
         // Servers know files by their real paths.
         let uri = self.key_of(&change.uri).and_then(|key| server_uri(&key)).unwrap_or_else(|| change.uri.clone());
-        if let Some(key) = self.key_of(&change.uri).filter(|_| change.kind == FileChangeKind::Deleted) {
-            if self.docs.get(&key).is_some_and(|doc| doc.open.is_none()) {
-                self.closed(&key, now);
-            }
+        if let Some(key) = self.key_of(&change.uri).filter(|_| change.kind == FileChangeKind::Deleted)
+            && self.docs.get(&key).is_some_and(|doc| doc.open.is_none())
+        {
+            self.closed(&key, now);
         }
         let ids: Vec<ServerId> = self.running.iter().filter(|running| running.up()).map(|running| running.id).collect();
         for id in ids {

@@ -17,7 +17,7 @@ use crate::text::{Encoding, Splice};
 use crate::workspace::Key;
 
 /// So long after its wait an answer is still told.
-const LATE: Duration = Duration::from_secs(300);
+const LATE: Duration = Duration::from_mins(5);
 
 /// What is told of a document that was closed in the middle.
 pub(super) const CLOSED: &str = "the document was closed";
@@ -100,7 +100,9 @@ impl Hub {
                     let mut spans = std::mem::take(&mut first.spans);
                     if let Some(known) = self.docs.get(&key) {
                         let steps: Vec<Splice> = known.steps_between(first.limit, doc.limit).cloned().collect();
-                        steps.iter().for_each(|step| shift(&mut spans, step));
+                        for step in &steps {
+                            shift(&mut spans, step);
+                        }
                     }
                     spans.extend(doc.spans);
                     *first = WaitDoc { base, spans, ..doc };
@@ -268,10 +270,10 @@ impl Hub {
     fn next_of(&self, waiting: &Waiting, now: Instant) -> Option<Instant> {
         let mut next: Option<Instant> = None;
         for doc in &waiting.docs {
-            let opens = self.open_sources(waiting, doc).into_iter().filter_map(|source| {
+            let opens = self.open_sources(waiting, doc).into_iter().map(|source| {
                 match self.judge(waiting, doc, &source, doc.budgets.get(&source).copied().unwrap_or_default(), now) {
-                    Judged::Open(at) => Some(at),
-                    Judged::Settled(_) => Some(now),
+                    Judged::Open(at) => at,
+                    Judged::Settled(_) => now,
                 }
             });
             let looking = self.looking(doc).then(|| waiting.started + self.budget_of_looking(waiting));
@@ -305,13 +307,12 @@ impl Hub {
         for index in 0..waiting.docs.len() {
             let sources = self.open_sources(waiting, &waiting.docs[index]);
             for source in sources {
-                let budget = match waiting.docs[index].budgets.get(&source) {
-                    Some(budget) => *budget,
-                    None => {
-                        let budget = self.budget(waiting, &waiting.docs[index], &source);
-                        waiting.docs[index].budgets.insert(source.clone(), budget);
-                        budget
-                    }
+                let budget = if let Some(budget) = waiting.docs[index].budgets.get(&source) {
+                    *budget
+                } else {
+                    let budget = self.budget(waiting, &waiting.docs[index], &source);
+                    waiting.docs[index].budgets.insert(source.clone(), budget);
+                    budget
                 };
                 match self.judge(waiting, &waiting.docs[index], &source, budget, now) {
                     Judged::Settled(settled) => {
@@ -381,10 +382,10 @@ impl Hub {
         if doc.closed {
             return settled(Verdict::Superseded, None, Some(CLOSED.into()));
         }
-        if let Some(running) = self.own(source) {
-            if let Phase::Down { why, stderr, .. } = &running.phase {
-                return settled(Verdict::Crashed, None, Some(obituary(&running.server.name, why, stderr)));
-            }
+        if let Some(running) = self.own(source)
+            && let Phase::Down { why, stderr, .. } = &running.phase
+        {
+            return settled(Verdict::Crashed, None, Some(obituary(&running.server.name, why, stderr)));
         }
         if matches!(source, SourceKey::OnSave(_)) && track.and_then(Track::newest).is_none_or(|rev| rev < doc.want) {
             return settled(Verdict::NeedsSave, None, Some("it checks the file on the disk".into()));
@@ -452,7 +453,7 @@ impl Hub {
         for late in all {
             match self.late_state(&late, now) {
                 State::Fresh(set) => {
-                    let report = self.late_report(&late, set, now);
+                    let report = self.late_report(&late, &set, now);
                     self.effects.push(Effect::Late(report));
                 }
                 _ if now - late.started < LATE => self.late.push(late),
@@ -540,7 +541,7 @@ mod tests {
     #[test]
     fn the_end_of_the_error_stream_is_told() {
         assert_eq!(obituary("x", "ended with exit code 1", ""), "x ended with exit code 1");
-        let long: String = (0..9).map(|line| format!("line {line}\n\n")).collect();
+        let long = (0..9).map(|line| format!("line {line}\n\n")).collect::<Vec<_>>().concat();
         assert_eq!(obituary("x", "ended", &long), "x ended: line 3\nline 4\nline 5\nline 6\nline 7\nline 8");
     }
 }

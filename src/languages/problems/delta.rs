@@ -106,18 +106,22 @@ impl Pairs {
     }
 }
 
+/// A start and an end in bytes; or how far two such are apart.
+type Place = (usize, usize);
+
 /// Pairs as many as possible of two lists that are in the order of their places, always the two nearest of those that
 /// are left. O(n log n): the two nearest are always neighbours once both lists are merged.
 fn nearest(
     olds: &[usize],
     news: &[usize],
-    old_place: impl Fn(usize) -> (usize, usize),
-    new_place: impl Fn(usize) -> (usize, usize),
+    old_place: impl Fn(usize) -> Place,
+    new_place: impl Fn(usize) -> Place,
 ) -> Vec<(usize, usize)> {
     if olds.is_empty() || news.is_empty() {
         return Vec::new();
     }
-    let mut points: Vec<((usize, usize), bool, usize)> = olds.iter().map(|&old| (old_place(old), true, old)).collect();
+    // Each with whether it is an old one, and its index.
+    let mut points: Vec<(Place, bool, usize)> = olds.iter().map(|&old| (old_place(old), true, old)).collect();
     points.extend(news.iter().map(|&new| (new_place(new), false, new)));
     points.sort_unstable();
     let distance = |a: usize, b: usize| {
@@ -128,7 +132,7 @@ fn nearest(
     let mut next: Vec<usize> = (1..=points.len()).collect();
     let mut previous: Vec<Option<usize>> = (0..points.len()).map(|index| index.checked_sub(1)).collect();
     let mut gone = vec![false; points.len()];
-    let mut heap: BinaryHeap<Reverse<((usize, usize), usize, usize)>> = (1..points.len())
+    let mut heap: BinaryHeap<Reverse<(Place, usize, usize)>> = (1..points.len())
         .filter(|&index| opposite(index - 1, index))
         .map(|index| Reverse((distance(index - 1, index), index - 1, index)))
         .collect();
@@ -198,3 +202,6 @@ fn follows_a_file_name(text: &str) -> bool {
         && stem.strip_suffix('.').is_some_and(|name| name.ends_with(|char: char| char.is_alphanumeric() || char == '_'))
         && path[stem.len()..].starts_with(|char: char| char.is_ascii_alphabetic())
 }
+
+#[cfg(test)]
+mod tests;

@@ -141,3 +141,6 @@ fn message(value: Option<&Value>, code: Option<&str>) -> String {
         (true, None) => "(no message)".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

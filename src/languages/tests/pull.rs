@@ -3,7 +3,7 @@
 use super::*;
 use crate::rpc::code;
 
-fn full(items: Value) -> Value {
+fn full(items: impl serde::Serialize) -> Value {
     json!({ "kind": "full", "items": items })
 }
 
@@ -179,4 +179,34 @@ async fn what_is_only_checked_on_save_says_so() {
         "ruff fresh@2 0ms new=[] resolved=0 unchanged=0\n\
          ruff on save needsSave@2 0ms (it checks the file on the disk)"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_typescript_server_is_asked_in_its_own_way() {
+    let mut bench = Bench::without(&["tsc", "eslint"]);
+    let doc = target("a.ts");
+    bench.documents.open(doc.key.clone(), &doc.uri, "typescript", 1, "a\n");
+    let edit = bench.edit(&doc, 0..0, "x\n");
+    let settle = bench.settle(vec![edit]);
+    let mut server = bench.server().await;
+    server.initialize(PUSHES()).await;
+    for question in ["syntacticDiagnosticsSync", "semanticDiagnosticsSync", "suggestionDiagnosticsSync"] {
+        let ask = server.expect("workspace/executeCommand").await;
+        assert_eq!(ask["params"]["arguments"], json!([question, { "file": doc.uri }]));
+        let place = json!({ "line": 1, "offset": 1 });
+        let found = json!({ "start": place, "end": place, "text": question, "code": 1, "category": "error" });
+        server.reply(&ask, json!({ "body": [found] })).await;
+    }
+    let report = told(&settle.await.unwrap());
+    assert_eq!(
+        report,
+        "typescript-language-server fresh@2 0ms \
+         present=[0:0 semanticDiagnosticsSync; 0:0 suggestionDiagnosticsSync; 0:0 syntacticDiagnosticsSync]"
+    );
+    // What it publishes besides says nothing any more; where asking fails, it is only pending.
+    let settle = bench.settle(vec![bench.edit(&doc, 0..0, "y\n")]);
+    server.publish(&doc.uri, None, json!([])).await;
+    let ask = server.expect("workspace/executeCommand").await;
+    server.reply(&ask, json!({ "type": "cancelled" })).await;
+    assert_eq!(told(&settle.await.unwrap()), "typescript-language-server pending@3 700ms");
 }

@@ -116,7 +116,8 @@ fn find(disk: &dyn Disk, path: &Path, shown: &str, breaks: LineBreaks) -> Result
     }
     if !canonical(disk, path) {
         return Err(conflict(format!(
-            "A directory on the way to {shown} was replaced by a symbolic link meanwhile. Nothing was changed; name it again."
+            "A directory on the way to {shown} was replaced by a symbolic link meanwhile. Nothing was changed; \
+             name it again."
         )));
     }
     let bytes = disk.read(path).map_err(|error| words::system(shown, "read", &error))?;
@@ -177,7 +178,8 @@ fn write(desk: &Desk, path: &Path, shown: &str, rewrite: &dyn Rewrite) -> Result
 /// Somebody else was at the file.
 fn changed(disk: &dyn Disk, path: &Path, shown: &str, found: &Found) -> Refusal {
     let words = format!(
-        "{shown} was changed on the disk by somebody else while the edit was computed. Nothing was changed; read it again."
+        "{shown} was changed on the disk by somebody else while the edit was computed. Nothing was changed; read \
+         it again."
     );
     let now = disk.read(path).ok().and_then(|bytes| codec::decode(&bytes).ok());
     let now = now.map_or_else(|| found.text.clone(), |now| Text::new(&now.text, found.text.breaks()));
@@ -186,13 +188,7 @@ fn changed(disk: &dyn Disk, path: &Path, shown: &str, found: &Found) -> Refusal 
 
 /// Writes into the file as it is, since it has other names, or an owner that a new file would not have; a copy is put
 /// aside first, and stays there if writing fails in the middle and cannot be made good.
-fn overwrite(
-    desk: &Desk,
-    path: &Path,
-    found: &Found,
-    bytes: &[u8],
-    still: &mut dyn FnMut() -> bool,
-) -> io::Result<()> {
+fn overwrite(desk: &Desk, path: &Path, found: &Found, bytes: &[u8], still: &mut dyn FnMut() -> bool) -> io::Result<()> {
     let disk = &*desk.ports.disk;
     let copy = copy_path(desk, path)?;
     disk.replace(&copy, &found.bytes, 0o600, &mut || true)?;
@@ -215,10 +211,7 @@ fn overwrite(
         return Err(error);
     }
     tracing::error!(%error, copy = %copy.display(), path = %path.display(), "a file was left half written");
-    Err(io::Error::other(format!(
-        "{error}; the file may be damaged, and its former content is in {}",
-        copy.display()
-    )))
+    Err(io::Error::other(format!("{error}; the file may be damaged, and its former content is in {}", copy.display())))
 }
 
 fn copy_path(desk: &Desk, path: &Path) -> io::Result<PathBuf> {
@@ -248,8 +241,8 @@ fn make(
         disk.create_dir_all(folder).map_err(|error| words::system(shown, "made", &error))?;
         if !canonical(disk, folder) {
             return Err(conflict(format!(
-                "A directory on the way to {shown} was replaced by a symbolic link meanwhile. Nothing was written; name it \
-                 again."
+                "A directory on the way to {shown} was replaced by a symbolic link meanwhile. Nothing was \
+                 written; name it again."
             )));
         }
     }

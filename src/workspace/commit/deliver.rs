@@ -19,7 +19,7 @@ use super::evidence::End;
 
 /// How long the answer to an edit is listened for: longer than the echo is waited for, since a late answer still opens
 /// a shut queue.
-const REPLY: Duration = Duration::from_secs(60);
+const REPLY: Duration = Duration::from_mins(1);
 /// How long a closed document may take to be opened again (`:e` closes and opens) before it counts as closed.
 const REOPEN: Duration = Duration::from_millis(300);
 
@@ -87,7 +87,8 @@ pub(super) struct Delivery {
     asked: bool,
 }
 
-/// Sends an edit of `watch.now` and waits for its fate, at most `commit.echoMs` and what a question to the editor takes.
+/// Sends an edit of `watch.now` and waits for its fate: at most `commit.echoMs`, and the same again for a question to
+/// the editor.
 pub(super) async fn deliver(desk: &Desk, watch: &mut Watch, sent: Sent, label: &str) -> (Fate, Delivery) {
     let (sender, answer) = oneshot::channel();
     let edit = ApplyEdit {
@@ -122,7 +123,7 @@ pub(super) async fn deliver(desk: &Desk, watch: &mut Watch, sent: Sent, label: &
             Some(event) = watch.events.recv() => {
                 let closed = matches!(event, DocEvent::Closed(_));
                 let opened = matches!(event, DocEvent::Opened(_));
-                delivery.take(watch, event);
+                delivery.take(watch, &event);
                 if closed {
                     if let Some(text) = desk.saved_as(&watch.now.key, &delivery.echo.sent().expected).await {
                         return (Fate::Saved(text), delivery);
@@ -138,6 +139,10 @@ pub(super) async fn deliver(desk: &Desk, watch: &mut Watch, sent: Sent, label: &
             () = &mut timer => break,
         }
     }
+    // The mirror can come into doubt without a change having come.
+    if let Some(Snapshot { trust: Sync::Suspect(why), .. }) = desk.documents.get(&watch.now.key) {
+        delivery.suspect = Some(why);
+    }
     if delivery.wants_asking(watch) {
         delivery.ask(desk, watch).await;
     }
@@ -149,9 +154,7 @@ pub(super) async fn deliver(desk: &Desk, watch: &mut Watch, sent: Sent, label: &
 pub(super) fn heard(answer: Result<Result<EditReply, AskError>, oneshot::error::RecvError>) -> Reply {
     match answer {
         Ok(Ok(EditReply { applied: true, .. })) => Reply::Applied,
-        Ok(Ok(EditReply { reason, .. })) => {
-            Reply::Refused(reason.unwrap_or_else(|| "it gave no reason".to_owned()))
-        }
+        Ok(Ok(EditReply { reason, .. })) => Reply::Refused(reason.unwrap_or_else(|| "it gave no reason".to_owned())),
         Ok(Err(AskError::Refused(why))) => Reply::Refused(why),
         Ok(Err(AskError::Unsupported)) => Reply::Unsupported,
         Ok(Err(AskError::Timeout | AskError::Gone)) | Err(_) => Reply::Lost,
@@ -160,8 +163,8 @@ pub(super) fn heard(answer: Result<Result<EditReply, AskError>, oneshot::error::
 
 impl Delivery {
     /// Takes one event in.
-    pub(super) fn take(&mut self, watch: &mut Watch, event: DocEvent) {
-        match &event {
+    pub(super) fn take(&mut self, watch: &mut Watch, event: &DocEvent) {
+        match event {
             DocEvent::Changed { steps, after, .. } => {
                 for step in steps.iter() {
                     self.echo.push(&step.splice, step.after.clone(), after.version);
@@ -182,7 +185,7 @@ impl Delivery {
     pub(super) async fn ask(&mut self, desk: &Desk, watch: &mut Watch) {
         self.asked = desk.resync(&watch.now).await;
         while let Ok(event) = watch.events.try_recv() {
-            self.take(watch, event);
+            self.take(watch, &event);
         }
         if self.reply == Reply::None
             && let Ok(answer) = self.answer.try_recv()
@@ -230,8 +233,8 @@ impl Delivery {
     }
 
     fn wants_asking(&self, watch: &Watch) -> bool {
-        let settled = matches!(self.reply, Reply::Applied | Reply::Refused(_));
-        !self.closed && !self.asked && !(settled && self.moved_on(watch)) && !self.refused()
+        let told = self.refused() || (self.reply == Reply::Applied && self.moved_on(watch));
+        !self.closed && !self.asked && (self.suspect.is_some() || !told)
     }
 
     /// The fate when the wait is over.

@@ -244,9 +244,7 @@ impl Echo {
             }
         }
         let explained = || {
-            matches.iter().find(|(_, on, splices)| {
-                (on + 1..step).all(|between| self.on_the_way(*on, splices, between))
-            })
+            matches.iter().find(|(_, on, splices)| (on + 1..step).all(|between| self.on_the_way(*on, splices, between)))
         };
         match &matches[..] {
             [] => Verdict::Waiting,
@@ -317,4 +315,86 @@ fn weigh(text: &str) -> u64 {
         let spread = u64::from(byte).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         sum.wrapping_add(spread ^ (spread >> 29))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::LineBreaks;
+
+    /// Follows an edit (replacements of strings that are in the text once) through the texts that come after it.
+    fn follow(before: &str, edit: &[(&str, &str)], texts: &[&str]) -> Echo {
+        let text = Text::new(before, LineBreaks::Lf);
+        let splices = edit
+            .iter()
+            .map(|(old, new)| {
+                let at = before.find(old).unwrap();
+                Splice { range: at..at + old.len(), text: (*new).to_owned() }
+            })
+            .collect();
+        let mut echo = Echo::new(Sent::new(&text, splices, Encoding::Utf16).unwrap(), 1);
+        for (number, next) in texts.iter().enumerate() {
+            let now = echo.now().to_string();
+            let (prefix, suffix) = diff::common_ends(&now, next);
+            let text = next[prefix..next.len() - suffix].to_owned();
+            let splice = Splice { range: prefix..now.len() - suffix, text };
+            echo.push(&splice, Text::new(next, LineBreaks::Lf), 2 + i32::try_from(number).unwrap());
+        }
+        echo
+    }
+
+    #[test]
+    fn verdicts() {
+        fn check(before: &str, edit: &[(&str, &str)], texts: &[&str], expected: Verdict) {
+            assert_eq!(follow(before, edit, texts).verdict(), expected, "{before:?} {edit:?} {texts:?}");
+        }
+        let landed = |step, version| Verdict::Landed { step, version };
+        let elsewhere = |on, step| Verdict::Elsewhere { on, step };
+        check("a\nb\n", &[("b", "c")], &[], Verdict::Waiting);
+        check("a\nb\n", &[("b", "c")], &["a\nc\n"], landed(1, 2));
+        check("a\nb\n", &[("b", "c")], &["a\r\nc"], landed(1, 2));
+        // In pieces, last or first one first; what goes and what comes apart.
+        check("a\nb\n", &[("a", "A"), ("b", "B")], &["a\nB\n", "A\nB\n", "A\nB\n!"], landed(2, 3));
+        check("a\nb\n", &[("a", "A"), ("b", "B")], &["A\nb\n", "A\nB\n"], landed(2, 3));
+        check("a\nb\n", &[("a", "A"), ("b", "B")], &["a\n\n", "a\nB\n", "\nB\n", "A\nB\n"], landed(4, 5));
+        // On a later text: at its place, and by its old line number.
+        check("a\nb\n", &[("b", "c")], &["a\nb\nd\n", "a\nc\nd\n"], landed(2, 3));
+        check("a\nb\n", &[("b", "c")], &["d\na\nb\n", "d\na\nc\n"], landed(2, 3));
+        check("a\nb\n", &[("b", "c")], &["d\na\nb\n", "d\nc\nb\n"], elsewhere(1, 2));
+        // Over what was typed there a moment before, so that nothing of it is left; but not when the user took it back.
+        check("a\nb\n", &[("b\n", "c\n")], &["a\nxb\n", "a\nc\n"], elsewhere(1, 2));
+        check("a\nbbb\n", &[("bbb", "c")], &["a\nbxbb\n", "a\ncb\n"], elsewhere(1, 2));
+        check("a\nb\n", &[("a\nb\n", "c\n")], &["a\nxb\n", "c\n"], elsewhere(1, 2));
+        check("a\nb\n", &[("a\nb\n", "c\n")], &["a\nxb\n", "a\nb\n", "c\n"], landed(3, 4));
+        // An edit of line ends alone is not shown by a text that merely has the same lines.
+        check("a\nb", &[("b", "b\n")], &["a\nbx", "a\nb"], Verdict::Waiting);
+        check("a\nb", &[("b", "b\n")], &["a\nb\n"], landed(1, 2));
+    }
+
+    #[test]
+    fn what_landed_elsewhere_is_taken_back_past_later_typing() {
+        let echo = follow("a\nb\n", &[("b", "c")], &["d\na\nb\n", "d\nc\nb\n", "dd\nc\nb\n", "dd\nc\nb\ne\n"]);
+        let undo = echo.take_back(1, 2).unwrap();
+        assert_eq!(echo.now().spliced(&undo).to_string(), "dd\na\nb\ne\n");
+        let echo = follow("a\nb\n", &[("b", "ccc")], &["d\na\nb\n", "d\nccc\nb\n", "d\ncxcc\nb\n"]);
+        assert_eq!(echo.take_back(1, 2), None);
+    }
+
+    /// Each keystroke must cost little, however large the file: no text but the two or three that could match is built.
+    #[test]
+    fn a_stream_of_typing_keeps_few_texts() {
+        let mut echo = follow("a\nb\n", &[("b", "c")], &[]);
+        for number in 1..500 {
+            let mut text = echo.now().clone();
+            let splice = Splice { range: 0..0, text: "x".into() };
+            text.splice(&splice);
+            echo.push(&splice, text, number);
+        }
+        assert!(echo.texts.iter().flatten().count() <= echo.window + 2);
+        let mut text = echo.now().clone();
+        let splice = echo.moved().unwrap()[0].clone();
+        text.splice(&splice);
+        echo.push(&splice, text, 500);
+        assert_eq!(echo.verdict(), Verdict::Landed { step: 500, version: 500 });
+    }
 }

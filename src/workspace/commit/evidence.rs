@@ -53,8 +53,8 @@ impl Change {
     }
 }
 
-/// The ranges of `old` and `new` that differ; where that is a mere insertion or removal that could as well have happened
-/// a little before or after, all of those places.
+/// The ranges of `old` and `new` that differ; where that is a mere insertion or removal that could as well have
+/// happened a little before or after, all of those places.
 fn smaller(old: &str, new: &str) -> (Range<usize>, Range<usize>) {
     if old.is_empty() || new.is_empty() {
         return (0..old.len(), 0..new.len());
@@ -176,8 +176,15 @@ impl Evidence {
         let before = plain(&sent.before);
         let (splices, expected) = plain_splices(sent, &before);
         let now = plain(now);
-        let merged = untouched(&expected, &now, &after_places(&before, &expected, &splices));
-        let there_not = self.untouched(sent) || untouched(&before, &now, &places(&before, &expected, &splices));
+        // A comparison of texts can take one `x` for another; so it counts only where the numbers of characters, too,
+        // leave no other way.
+        let (since_expected, since_before) = (Balance::of(&now, &expected), Balance::of(&now, &before));
+        let old = |splice: &Splice| &before[splice.range.clone()];
+        let undone = splices.iter().any(|splice| since_expected.may_hold(&Balance::of(old(splice), &splice.text)));
+        let merged = !undone && untouched(&expected, &now, &after_places(&before, &expected, &splices));
+        let done = splices.iter().any(|splice| since_before.may_hold(&Balance::of(&splice.text, old(splice))));
+        let apart = (refused || !done) && untouched(&before, &now, &places(&before, &expected, &splices));
+        let there_not = apart || self.untouched(sent);
         match (merged, there_not) {
             (true, false) => End::Merged,
             // It is not at its place, but may have come to another one together with what was typed.
@@ -197,6 +204,27 @@ impl Evidence {
         splices.iter().all(|splice| {
             let text = splice.text.trim();
             text.is_empty() || self.pieces.iter().any(|piece| piece.contains(text))
+        })
+    }
+}
+
+/// How many more of each byte one text has than another.
+struct Balance([i64; 256]);
+
+impl Balance {
+    fn of(more: &str, less: &str) -> Balance {
+        let mut counts = [0; 256];
+        more.bytes().for_each(|byte| counts[usize::from(byte)] += 1);
+        less.bytes().for_each(|byte| counts[usize::from(byte)] -= 1);
+        Balance(counts)
+    }
+
+    /// Whether, by numbers alone, a change with this balance may include one with the `other`, whatever else it did.
+    fn may_hold(&self, other: &Balance) -> bool {
+        self.0.iter().zip(other.0).all(|(&found, wanted)| match wanted {
+            0 => true,
+            1.. => found >= wanted,
+            _ => found <= wanted,
         })
     }
 }
@@ -261,10 +289,7 @@ fn spots(before: &str, after: &str, splices: &[Splice]) -> Vec<(Range<usize>, Ra
         };
         grown += splice.text.len();
         shrunk += old.len();
-        spots.push((
-            old.start.saturating_sub(left)..old.end + right,
-            new.start.saturating_sub(left)..new.end + right,
-        ));
+        spots.push((old.start.saturating_sub(left)..old.end + right, new.start.saturating_sub(left)..new.end + right));
     }
     spots
 }
@@ -279,6 +304,7 @@ fn untouched(from: &str, to: &str, kept: &[Range<usize>]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::{Encoding, LineBreaks};
     use proptest::prelude::*;
 
     #[test]
@@ -297,20 +323,64 @@ mod tests {
 
     #[test]
     fn splices_move_with_changes_beside_them() {
-        fn check(range: Range<usize>, len: usize, place: Range<usize>, expected: Option<Range<usize>>) {
+        fn check(range: Range<usize>, len: usize, place: Range<usize>, expected: Option<[usize; 2]>) {
             let mut splices = [Splice { range: place.clone(), text: String::new() }];
             let carried = Change { range: range.clone(), len }.carry(&mut splices);
-            assert_eq!(carried.then(|| splices[0].range.clone()), expected, "{range:?} {len} {place:?}");
+            assert_eq!(
+                carried.then(|| [splices[0].range.start, splices[0].range.end]),
+                expected,
+                "{range:?} {len} {place:?}"
+            );
         }
-        check(0..0, 2, 3..5, Some(5..7));
-        check(0..2, 0, 3..5, Some(1..3));
-        check(3..3, 1, 3..5, Some(4..6));
-        check(5..5, 1, 3..5, Some(3..5));
+        check(0..0, 2, 3..5, Some([5, 7]));
+        check(0..2, 0, 3..5, Some([1, 3]));
+        check(3..3, 1, 3..5, Some([4, 6]));
+        check(5..5, 1, 3..5, Some([3, 5]));
         check(4..4, 1, 3..5, None);
         check(3..4, 0, 3..5, None);
-        check(3..3, 1, 3..3, Some(3..3));
-        check(2..3, 4, 3..3, Some(6..6));
+        check(3..3, 1, 3..3, Some([3, 3]));
+        check(2..3, 4, 3..3, Some([6, 6]));
         check(2..4, 4, 3..3, None);
+    }
+
+    #[test]
+    fn what_a_text_proves() {
+        /// The edit replaces `old` by `new`; `steps` are whole texts, as the editor went through them.
+        fn check(before: &str, (old, new): (&str, &str), steps: &[&str], [unsaid, refused]: [End; 2]) {
+            let text = Text::new(before, LineBreaks::Lf);
+            let splices = diff::splices(before, &before.replacen(old, new, 1));
+            let sent = Sent::new(&text, splices, Encoding::Utf8).unwrap();
+            let (mut evidence, mut now) = (Evidence::default(), before.to_owned());
+            for step in steps {
+                let splice = Splice { range: 0..now.len(), text: (*step).to_owned() };
+                evidence.add(&splice, &now, &Change::of(&splice, &now));
+                now = (*step).to_owned();
+            }
+            let now = Text::new(&now, LineBreaks::Lf);
+            assert_eq!(
+                [evidence.judge(&sent, &now, false), evidence.judge(&sent, &now, true)],
+                [unsaid, refused],
+                "{before:?} {old:?} -> {new:?} {steps:?}"
+            );
+        }
+        use End::{Merged, NotThere, Unclear};
+        // Typing above, below, and within the place, none of it what the edit would have brought.
+        check("a\nfoo\nz\n", ("foo", "bar"), &["a\nfoo\nzz\n"], [NotThere, NotThere]);
+        check("a\nfoo\nz\n", ("foo", "bar"), &["c\na\nfoo\nz\n", "c\na\nfxoo\nz\n"], [NotThere, NotThere]);
+        // Together with typing in one change.
+        check("a\nfoo\nz\n", ("foo", "bar"), &["1\na\nbar\nz2\n"], [Merged, Merged]);
+        check("a\r\nfoo\r\nz", ("foo\r\n", "foo\r\nbar\r\n"), &["1\r\na\r\nfoo\r\nbar\r\nz\r\n"], [Merged, Merged]);
+        // The user typed what the edit would have brought, elsewhere; only a refusal tells the two apart.
+        check("a\nfoo\nz\n", ("foo\n", "foo\nbar\n"), &["bar\na\nfoo\nz\n"], [Unclear, NotThere]);
+        // An insertion typed into, or next to: it may be the edit's or the user's.
+        check("a\nfoo\nz\n", ("foo\n", "foo\nbar\n"), &["a\nfoo\nbar\nbar\nz\n"], [Unclear, Unclear]);
+        // One more of several equal lines: which of them is new does not matter, unless the user was among them.
+        check("}\n}\nz\n", ("z", "}\nz"), &["}\n}\n}\nz2\n"], [Merged, Merged]);
+        check("}\n}\nz\n", ("z", "}\nz"), &["}\n}\n}\n}\nz2\n"], [Unclear, Unclear]);
+        // A deletion that a comparison of texts could believe in.
+        check("xLx\n\nxKx\n", ("xKx\n", ""), &["1xL2x\n\nxKx3\n\n"], [Unclear, Unclear]);
+        // Nothing but a line end.
+        check("a\nz\n", ("a\n", "a\n\n"), &["a\nz1\n"], [Unclear, NotThere]);
     }
 
     proptest! {

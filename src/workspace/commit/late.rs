@@ -27,7 +27,7 @@ pub(super) fn follow(desk: Desk, change: &FileChange, mut watch: Watch, mut deli
                     events += 1;
                     renewed = matches!(event, DocEvent::Opened(_) | DocEvent::Closed(_));
                     let told = !matches!(event, DocEvent::Saved(_));
-                    delivery.take(&mut watch, event);
+                    delivery.take(&mut watch, &event);
                     if told {
                         desk.queues.reopen(&key, shut);
                     }
@@ -35,7 +35,9 @@ pub(super) fn follow(desk: Desk, change: &FileChange, mut watch: Watch, mut deli
                 answer = &mut delivery.answer, if delivery.reply == Reply::None => {
                     delivery.reply = heard(answer);
                     if matches!(delivery.reply, Reply::Refused(_) | Reply::Unsupported) {
-                        let news = format!("The earlier edit of {shown} of which nothing was known was refused by the editor.");
+                        let news = format!(
+                            "The earlier edit of {shown} of which nothing was known was refused by the editor."
+                        );
                         desk.queues.tell_late(&key, news);
                         break;
                     }
@@ -49,7 +51,7 @@ pub(super) fn follow(desk: Desk, change: &FileChange, mut watch: Watch, mut deli
                 (Verdict::Elsewhere { on, step }, Reply::Applied) => {
                     let turn = desk.queues.wait(&key).await;
                     while let Ok(event) = watch.events.try_recv() {
-                        delivery.take(&mut watch, event);
+                        delivery.take(&mut watch, &event);
                     }
                     let outcome = match take_back(&desk, &mut watch, &delivery, (on, step), &label).await {
                         Ok(()) => "that was taken back".to_owned(),
@@ -58,7 +60,9 @@ pub(super) fn follow(desk: Desk, change: &FileChange, mut watch: Watch, mut deli
                     drop(turn);
                     desk.queues.tell_late(
                         &key,
-                        format!("The editor applied an earlier edit of {shown} late and at the wrong place; {outcome}."),
+                        format!(
+                            "The editor applied an earlier edit of {shown} late and at the wrong place; {outcome}."
+                        ),
                     );
                     break;
                 }

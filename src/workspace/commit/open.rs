@@ -65,7 +65,8 @@ pub(super) async fn commit(
                         words::moved_on(RefusalKind::Unknown, shown, &words, &before.text, &watch.now.text)
                     })?;
                     notes.push(format!(
-                        "The editor first applied the edit to a text it was not meant for, {place}; that was taken back."
+                        "The editor first applied the edit to a text it was not meant for, {place}; that was \
+                         taken back."
                     ));
                     None
                 }
@@ -80,8 +81,8 @@ pub(super) async fn commit(
         rebases += 1;
         if rebases > desk.settings.commit.rebases {
             let words = format!(
-                "{shown} kept changing while the edit was under way; it was computed {rebases} times and never applied. \
-                 Nothing of it is in the text. Try again when the text is at rest."
+                "{shown} kept changing while the edit was under way; it was computed {rebases} times and never \
+                 applied. Nothing of it is in the text. Try again when the text is at rest."
             );
             return Err(words::moved_on(RefusalKind::Conflict, shown, &words, &origin, &watch.now.text));
         }
@@ -100,6 +101,9 @@ fn catch_up(watch: &mut Watch) -> bool {
 
 /// Makes sure that the mirror is the editor's text, by asking where the editor can tell.
 async fn trusted(desk: &Desk, watch: &mut Watch, shown: &str) -> Result<(), Refusal> {
+    if let Some(now) = desk.documents.get(&watch.now.key) {
+        watch.now.trust = now.trust;
+    }
     if matches!(watch.now.trust, Sync::Suspect(_)) {
         desk.resync(&watch.now).await;
         if !catch_up(watch) {
@@ -111,8 +115,8 @@ async fn trusted(desk: &Desk, watch: &mut Watch, shown: &str) -> Result<(), Refu
         Sync::Suspect(why) => Err(Refusal::new(
             RefusalKind::Conflict,
             format!(
-                "The text of {shown} as known here may differ from the editor's ({why}), so nothing was changed. Ask the \
-                 user to close the document and open it again, then read it again."
+                "The text of {shown} as known here may differ from the editor's ({why}), so nothing was changed. \
+                 Ask the user to close the document and open it again, then read it again."
             ),
         )),
     }
@@ -131,16 +135,16 @@ fn closed(shown: &str) -> Refusal {
     Refusal::new(
         RefusalKind::Conflict,
         format!(
-            "{shown} was closed in the editor before the edit was seen in it, and the file on the disk does not have the \
-             change. Read the file again before you edit it."
+            "{shown} was closed in the editor before the edit was seen in it, and the file on the disk does not \
+             have the change. Read the file again before you edit it."
         ),
     )
 }
 
 fn misfit(shown: &str, refusal: &Refusal, origin: &Text, now: &Text) -> Refusal {
     let words = format!(
-        "{shown} changed while the edit was under way, and the edit does not fit its new text: {} Nothing was changed. \
-         Read the file again.",
+        "{shown} changed while the edit was under way, and the edit does not fit its new text: {} Nothing was \
+         changed. Read the file again.",
         refusal.message
     );
     words::moved_on(RefusalKind::Conflict, shown, &words, origin, now)
@@ -169,7 +173,7 @@ pub(super) async fn take_back(
     let mut splices = delivery.echo.take_back(on, step).ok_or_else(touched)?;
     for _ in 0..=desk.settings.commit.rebases {
         let text = watch.now.text.clone();
-        let undo = sent(desk, &text, shape::sendable(&text, splices)).map_err(|refusal| refusal.message)?;
+        let undo = sent(desk, &text, text.widened(&splices)).map_err(|refusal| refusal.message)?;
         let (fate, undoing) = deliver(desk, watch, undo, &format!("Undo: {label}")).await;
         match fate {
             Fate::Landed { .. } | Fate::Merged => return Ok(()),
@@ -233,8 +237,11 @@ fn done(
     if delivery.echo.followed() {
         notes.push("The user typed on after the edit.".to_owned());
     }
-    let splices =
-        if after == sent.expected { sent.splices.clone() } else { diff::splices(&sent.before.to_string(), &after.to_string()) };
+    let splices = if after == sent.expected {
+        sent.splices.clone()
+    } else {
+        diff::splices(&sent.before.to_string(), &after.to_string())
+    };
     let own = if pure { &after } else { &sent.expected };
     Committed {
         target: change.target.clone(),
@@ -267,36 +274,37 @@ fn refuse(
         Fate::Refused(why) => Refusal::new(
             RefusalKind::Conflict,
             format!(
-                "The editor refused the edit of {shown} ({why}); nothing was changed. The document may be read-only; ask \
-                 the user."
+                "The editor refused the edit of {shown} ({why}); nothing was changed. The document may be \
+                 read-only; ask the user."
             ),
         ),
         Fate::Ignored => Refusal::new(
             RefusalKind::Conflict,
             format!(
-                "The editor says that it applied the edit of {shown}, but its text, asked for, has not changed. Nothing was \
-                 changed. The document may be read-only; ask the user."
+                "The editor says that it applied the edit of {shown}, but its text, asked for, has not changed. \
+                 Nothing was changed. The document may be read-only; ask the user."
             ),
         ),
         Fate::Unclear if matches!(delivery.reply, Reply::Refused(_)) => told(
             RefusalKind::Conflict,
             &format!(
-                "{shown} was changed at the same place while the edit was under way, and the editor refused the edit. Read \
-                 the file again before you edit it."
+                "{shown} was changed at the same place while the edit was under way, and the editor refused the \
+                 edit. Read the file again before you edit it."
             ),
         ),
         Fate::Unclear if delivery.reply == Reply::Applied => told(
             RefusalKind::Unknown,
             &format!(
-                "{shown} was changed at the same place while the edit was under way; whether the edit is in the text cannot \
-                 be told, and it is not sent again. Read the file again before you edit it."
+                "{shown} was changed at the same place while the edit was under way; whether the edit is in the \
+                 text cannot be told, and it is not sent again. Read the file again before you edit it."
             ),
         ),
         Fate::Suspect(why) => Refusal::new(
             RefusalKind::Unknown,
             format!(
-                "The edit of {shown} was sent, and then the editor's changes did not fit the text known here ({why}); whether \
-                 the edit was applied cannot be told. Ask the user to close the document and open it again, then read it."
+                "The edit of {shown} was sent, and then the editor's changes did not fit the text known here \
+                 ({why}); whether the edit was applied cannot be told. Ask the user to close the document and \
+                 open it again, then read it."
             ),
         ),
         Fate::Unsupported => Refusal::new(
@@ -305,9 +313,9 @@ fn refuse(
         ),
         Fate::Silent | Fate::Unclear => {
             let words = format!(
-                "An edit of {shown} was sent to the editor, and within {} ms nothing showed whether it was applied. It is \
-                 not sent again, and no other edit of this document is sent until the editor shows a change of it. Read \
-                 the file to see whether the edit is there.",
+                "An edit of {shown} was sent to the editor, and within {} ms nothing showed whether it was \
+                 applied. It is not sent again, and no other edit of this document is sent until the editor shows \
+                 a change of it. Read the file to see whether the edit is there.",
                 desk.settings.commit.echo_ms
             );
             let shut = turn.shut(&words);

@@ -172,11 +172,10 @@ mod tests {
         let tasks: Vec<_> = (0..5)
             .map(|number| {
                 let (queues, order, never) = (queues.clone(), Arc::clone(&order), never.clone());
-                let task = tokio::spawn(async move {
+                tokio::spawn(async move {
                     let _turn = queues.enter(&key("/a"), &never).await.unwrap();
                     order.lock().unwrap().push(number);
-                });
-                task
+                })
             })
             .collect();
         tokio::task::yield_now().await;

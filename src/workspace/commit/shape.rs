@@ -19,20 +19,13 @@ pub(super) struct Shaped {
 /// [`RefusalKind::Failed`] when its splices are not of this text.
 pub(super) fn shape(before: &Text, rewrite: &dyn Rewrite) -> Result<Shaped, Refusal> {
     let mark = if before.slice(0..BOM.len_utf8()).starts_with(BOM) { BOM.len_utf8() } else { 0 };
-    let bare = if mark == 0 {
-        before.clone()
-    } else {
-        before.spliced(&[Splice { range: 0..mark, text: String::new() }])
-    };
+    let bare =
+        if mark == 0 { before.clone() } else { before.spliced(&[Splice { range: 0..mark, text: String::new() }]) };
     let mut rewritten = rewrite.rewrite(Some(&bare))?;
     check(&bare, &rewritten.splices)?;
     let ends = uniform(&bare);
-    let mut splices: Vec<Splice> = Vec::with_capacity(rewritten.splices.len());
-    for splice in joined(rewritten.splices) {
-        push(&mut splices, bare.widen(&splice));
-    }
-    let mut fine: Vec<Splice> = Vec::with_capacity(splices.len());
-    for mut splice in splices {
+    let mut fine: Vec<Splice> = Vec::with_capacity(rewritten.splices.len());
+    for mut splice in bare.widened(&rewritten.splices) {
         if splice.range.start == 0 && splice.text.starts_with(BOM) {
             splice.text.drain(..BOM.len_utf8());
         }
@@ -42,9 +35,10 @@ pub(super) fn shape(before: &Text, rewrite: &dyn Rewrite) -> Result<Shaped, Refu
         let old = bare.slice(splice.range.clone());
         for part in diff::splices(&old, &splice.text) {
             let range = part.range.start + splice.range.start..part.range.end + splice.range.start;
-            push(&mut fine, bare.widen(&Splice { range, text: part.text }));
+            fine.push(Splice { range, text: part.text });
         }
     }
+    let mut fine = bare.widened(&fine);
     for splice in &mut fine {
         splice.range = splice.range.start + mark..splice.range.end + mark;
     }
@@ -58,7 +52,7 @@ pub(super) fn shape_new(rewrite: &dyn Rewrite, breaks: crate::text::LineBreaks) 
     let mut rewritten = rewrite.rewrite(None)?;
     let empty = Text::new("", breaks);
     check(&empty, &rewritten.splices)?;
-    rewritten.splices = joined(rewritten.splices);
+    rewritten.splices = empty.widened(&rewritten.splices);
     Ok(Shaped { after: empty.spliced(&rewritten.splices), rewritten })
 }
 
@@ -99,34 +93,6 @@ fn check(text: &Text, splices: &[Splice]) -> Result<(), Refusal> {
         at = range.end;
     }
     Ok(())
-}
-
-/// Rising splices with those that touch made one.
-fn joined(splices: Vec<Splice>) -> Vec<Splice> {
-    let mut joined = Vec::with_capacity(splices.len());
-    for splice in splices {
-        push(&mut joined, splice);
-    }
-    joined
-}
-
-/// Splices of a text as positions can tell them: none within a CRLF, none touching another.
-pub(super) fn sendable(text: &Text, splices: Vec<Splice>) -> Vec<Splice> {
-    joined(joined(splices).iter().map(|splice| text.widen(splice)).collect())
-}
-
-/// Adds a splice that starts at or after the end of the last one.
-fn push(list: &mut Vec<Splice>, splice: Splice) {
-    if splice.range.is_empty() && splice.text.is_empty() {
-        return;
-    }
-    match list.last_mut() {
-        Some(last) if last.range.end == splice.range.start => {
-            last.text.push_str(&splice.text);
-            last.range.end = splice.range.end;
-        }
-        _ => list.push(splice),
-    }
 }
 
 /// A unified diff for people and models: without a byte order mark, and without CRs at the ends of lines unless they
@@ -193,11 +159,12 @@ mod tests {
 
     #[test]
     fn splices_of_another_text_are_refused() {
-        for splices in
-            [vec![splice(0..9, "")], vec![splice(2..3, ""), splice(1..2, "")], vec![splice(1..2, "x")], vec![
-                splice(3..2, ""),
-            ]]
-        {
+        for splices in [
+            vec![splice(0..9, "")],
+            vec![splice(2..3, ""), splice(1..2, "")],
+            vec![splice(1..2, "x")],
+            vec![Splice { range: std::ops::Range { start: 3, end: 2 }, text: String::new() }],
+        ] {
             let refused = shape(&Text::new("é\n", LineBreaks::Lf), &Fixed(splices.clone())).unwrap_err();
             assert_eq!(refused.kind, RefusalKind::Failed, "{splices:?}");
         }

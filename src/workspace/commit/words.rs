@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn diffs_in_messages_are_bounded() {
-        let long: String = (0..100).map(|line| format!("+{line}\n")).collect();
+        let long = (0..100).fold(String::new(), |long, line| long + &format!("+{line}\n"));
         let cut = bounded(&long);
         assert!(cut.ends_with("+39\n... (60 more lines of the diff)\n"), "{cut}");
         assert_eq!(bounded("+1\n"), "+1\n");

@@ -127,7 +127,8 @@ end
 ---@param answer fun(consent: ropewalk.Consent, feedback?: string)
 local function by_confirm(call, answer)
   guard()
-  local picked = vim.fn.confirm(('Ropewalk: run %s?'):format(M.visible(call.name)), '&No\n&Yes\n&Session\n&Always', 1, 'Question')
+  local prompt = ('Ropewalk: run %s?'):format(M.visible(call.name))
+  local picked = vim.fn.confirm(prompt, '&No\n&Yes\n&Session\n&Always', 1, 'Question')
   answer((choices[picked] or choices[1]).consent)
 end
 

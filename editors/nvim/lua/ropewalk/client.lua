@@ -203,14 +203,7 @@ local function client_config(root)
       end
     end,
     on_init = function(client)
-      -- Neovim's change tracking stays out of it: see sync.lua.
-      local offered = client.server_capabilities.textDocumentSync or {}
-      local kinds = vim.lsp.protocol.TextDocumentSyncKind
-      sync.wishes[client.id] = {
-        full = offered.change == kinds.Full,
-        save = offered.save ~= nil and offered.save ~= false,
-      }
-      client.server_capabilities.textDocumentSync = { openClose = false, change = kinds.None }
+      sync.take_over(client)
     end,
     on_attach = function(client, bufnr)
       sync.open(client, bufnr)

@@ -135,9 +135,8 @@ function M.run(arguments)
   local name, rest = vim.trim(arguments):match('^(%S*)%s*(.*)$')
   local subcommand = subcommands[name == '' and 'status' or name]
   if not subcommand then
-    return complain(
-      ('no subcommand %s; there are: %s'):format(vim.inspect(name), table.concat(vim.fn.sort(vim.tbl_keys(subcommands)), ', '))
-    )
+    local known = table.concat(vim.fn.sort(vim.tbl_keys(subcommands)), ', ')
+    return complain(('no subcommand %s; there are: %s'):format(vim.inspect(name), known))
   end
   if not require('ropewalk').config() then
     return complain("call require('ropewalk').setup() first")

@@ -14,9 +14,11 @@ local M = {}
 
 ---@alias ropewalk.Consent 'once'|'session'|'always'|'deny'
 
+---@alias ropewalk.Ask fun(call: ropewalk.ApproveCall, answer: fun(consent: ropewalk.Consent, feedback?: string))
+
 ---@class ropewalk.Options
----@field cmd? string[]|fun(dispatchers: vim.lsp.rpc.Dispatchers, config: vim.lsp.ClientConfig): vim.lsp.rpc.PublicClient
----  The program and its arguments (default `{ 'ropewalk' }`).
+---@field cmd? string[]|function
+---  The program and its arguments (default `{ 'ropewalk' }`), or what |vim.lsp.ClientConfig| takes as `cmd`.
 ---@field auto_start? boolean Start a sidecar with the first buffer of a root (default true).
 ---@field trusted? boolean|string[]|fun(root: string): boolean
 ---  Whether what a root contains may be run: true, a list of folders, or a function (default false).
@@ -24,10 +26,10 @@ local M = {}
 ---@field log? string A file for the sidecar's log; without it the log goes to Neovim's |lsp-log|.
 ---@field root_markers? (string|string[])[] What the root of a buffer holds, as for |vim.fs.root()|.
 ---@field root_dir? fun(bufnr: integer): string? The root of a buffer, instead of `root_markers`.
----@field filter? fun(bufnr: integer): boolean Which buffers are served; the default is every buffer with 'buftype' empty.
----@field approve? 'select'|'confirm'|false|fun(call: ropewalk.ApproveCall, answer: fun(consent: ropewalk.Consent, feedback?: string))
----  How you are asked: |vim.ui.select()| (default), |confirm()|, a function of your own, or never (every question is denied).
----@field not_sources? string[] Names of language clients that never report diagnostics, such as completion engines.
+---@field filter? fun(bufnr: integer): boolean Which buffers are served (default: those whose 'buftype' is empty).
+---@field approve? 'select'|'confirm'|false|ropewalk.Ask
+---  How you are asked: |vim.ui.select()| (default), |confirm()|, a function of your own, or never (all is denied).
+---@field not_sources? string[] Language clients that never report diagnostics, such as completion engines.
 ---@field restarts? integer How often a sidecar that crashed is started again (default 3).
 
 --- The options with every default filled in.
@@ -98,7 +100,8 @@ local checks = {
     return type(value) == 'boolean', 'a boolean'
   end,
   trusted = function(value)
-    return type(value) == 'boolean' or type(value) == 'function' or strings(value), 'a boolean, a list of folders, or a function'
+    return type(value) == 'boolean' or type(value) == 'function' or strings(value),
+      'a boolean, a list of folders, or a function'
   end,
   settings = function(value)
     return type(value) == 'table' and (next(value) == nil or not vim.islist(value)), 'a table with names'

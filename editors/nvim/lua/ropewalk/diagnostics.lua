@@ -221,7 +221,8 @@ end
 function M.pull(params, client_id)
   local document = sync.find(client_id, params.uri)
   if not document then
-    return nil, vim.lsp.rpc_response_error(vim.lsp.protocol.ErrorCodes.InvalidParams, 'not open: ' .. tostring(params.uri))
+    return nil,
+      vim.lsp.rpc_response_error(vim.lsp.protocol.ErrorCodes.InvalidParams, 'not open: ' .. tostring(params.uri))
   end
   local running = assert(coroutine.running())
   local open, waiting = 0, false

@@ -30,9 +30,51 @@ local M = {}
 ---@type table<integer, table<integer, ropewalk.Document>> client id -> buffer -> document
 local documents = {}
 
---- What a sidecar wants to be told: set when it answered `initialize`.
----@type table<integer, { full: boolean, save: boolean }>
-M.wishes = {}
+--- What a sidecar wants to be told, and the way to it past Neovim's own tracking.
+---@class ropewalk.Line
+---@field full boolean every change as the whole text
+---@field save boolean `textDocument/didSave`
+---@field notify fun(method: string, params: table): boolean
+
+---@type table<integer, ropewalk.Line> client id -> line
+local lines_to = {}
+
+--- What only this file sends.
+local ours = {
+  ['textDocument/didOpen'] = true,
+  ['textDocument/didChange'] = true,
+  ['textDocument/didSave'] = true,
+  ['textDocument/didClose'] = true,
+}
+
+--- The sidecar answered `initialize`: from here on its documents are this file's.
+---@param client vim.lsp.Client
+function M.take_over(client)
+  local offered = client.server_capabilities.textDocumentSync or {}
+  local kinds = vim.lsp.protocol.TextDocumentSyncKind
+  local notify = client.rpc.notify
+  lines_to[client.id] = {
+    full = offered.change == kinds.Full,
+    save = offered.save ~= nil and offered.save ~= false,
+    notify = notify,
+  }
+  client.server_capabilities.textDocumentSync = { openClose = false, change = kinds.None }
+  -- Saving under another name is told by Neovim without a look at what the server wants.
+  client.rpc.notify = function(method, params)
+    return ours[method] and not client.rpc.is_closing() or notify(method, params)
+  end
+end
+
+--- Sends something about a document.
+---@param document ropewalk.Document
+---@param method string
+---@param params table
+local function tell(document, method, params)
+  local line = lines_to[document.client.id]
+  if line then
+    line.notify(method, params)
+  end
+end
 
 --- Called when a document opened, was opened anew, or closed.
 ---@type fun(document: ropewalk.Document, event: 'open'|'close')[]
@@ -163,7 +205,7 @@ end
 
 ---@param document ropewalk.Document
 local function did_open(document)
-  document.client:notify('textDocument/didOpen', {
+  tell(document, 'textDocument/didOpen', {
     textDocument = {
       uri = document.uri,
       languageId = document.language,
@@ -177,7 +219,7 @@ end
 ---@param document ropewalk.Document
 local function did_close(document)
   announce(document, 'close')
-  document.client:notify('textDocument/didClose', { textDocument = { uri = document.uri } })
+  tell(document, 'textDocument/didClose', { textDocument = { uri = document.uri } })
 end
 
 --- Closes the document and opens it as it is now: under another name, language or line end, or with a text that the
@@ -201,8 +243,8 @@ end
 ---@param document ropewalk.Document
 ---@param changes table[]
 local function did_change(document, changes)
-  local full = (M.wishes[document.client.id] or {}).full
-  document.client:notify('textDocument/didChange', {
+  local full = (lines_to[document.client.id] or {}).full
+  tell(document, 'textDocument/didChange', {
     textDocument = { uri = document.uri, version = document.version },
     contentChanges = full and { { text = text.join(document.text) } } or changes,
   })
@@ -395,7 +437,7 @@ function M.forget(client_id)
   for _, document in pairs(documents[client_id] or {}) do
     document.closed = true
   end
-  documents[client_id] = nil
+  documents[client_id], lines_to[client_id] = nil, nil
 end
 
 ---@param bufnr integer
@@ -421,10 +463,18 @@ function M.setup(group)
     callback = function(args)
       for _, document in ipairs(M.of_buffer(args.buf)) do
         M.check(document)
-        if (M.wishes[document.client.id] or {}).save then
-          document.client:notify('textDocument/didSave', { textDocument = { uri = document.uri } })
+        if (lines_to[document.client.id] or {}).save then
+          tell(document, 'textDocument/didSave', { textDocument = { uri = document.uri } })
         end
       end
+      -- After a save under another name Neovim's own versions start at 0 again.
+      vim.schedule(function()
+        for _, document in ipairs(M.of_buffer(args.buf)) do
+          if M.check(document) then
+            remember(document, vim.lsp.util.buf_versions[args.buf], true)
+          end
+        end
+      end)
     end,
   })
   api.nvim_create_autocmd('OptionSet', {

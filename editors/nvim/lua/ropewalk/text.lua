@@ -54,7 +54,7 @@ local function sequence(s, i)
   return nil
 end
 
---- The wire spelling of a raw line. Each byte that is no UTF-8 becomes U+FFFD; the second result says that there was one.
+--- The wire spelling of a raw line. Each byte that is no UTF-8 becomes U+FFFD; the second result says that one did.
 ---@param raw string
 ---@return string wire
 ---@return boolean lossy
@@ -153,6 +153,12 @@ local function splits_crlf(text, row, col)
   return col == #line and line:sub(-1) == '\r' and (text.eol or row + 1 < #text.lines)
 end
 
+--- Whether a byte of valid UTF-8 is inside a character, not its first.
+---@param byte? integer
+local function is_tail(byte)
+  return byte ~= nil and byte >= 0x80 and byte < 0xC0
+end
+
 --- How many bytes two lines share at their beginning, to a character boundary.
 ---@param a string
 ---@param b string
@@ -164,7 +170,7 @@ local function common_prefix(a, b)
     i = i + 1
   end
   -- A character that differs in its later bytes differs as a whole.
-  while i > 0 and ((a:byte(i + 1) or 0) >= 0x80 and (a:byte(i + 1) or 0) < 0xC0 or (b:byte(i + 1) or 0) >= 0x80 and (b:byte(i + 1) or 0) < 0xC0) do
+  while i > 0 and (is_tail(a:byte(i + 1)) or is_tail(b:byte(i + 1))) do
     i = i - 1
   end
   return i
@@ -180,11 +186,7 @@ local function common_suffix(a, b, limit)
   while i < limit and a:byte(#a - i) == b:byte(#b - i) do
     i = i + 1
   end
-  while i > 0 do
-    local first = a:byte(#a - i + 1)
-    if first < 0x80 or first >= 0xC0 then
-      break
-    end
+  while i > 0 and is_tail(a:byte(#a - i + 1)) do
     i = i - 1
   end
   return i

@@ -15,7 +15,13 @@ fn bench(disk: MemoryDisk) -> Bench {
 }
 
 fn files(bench: &Bench) -> Vec<FileChanged> {
-    bench.editor.told().into_iter().filter_map(|news| if let News::Files(files) = news { Some(files) } else { None }).flatten().collect()
+    bench
+        .editor
+        .told()
+        .into_iter()
+        .filter_map(|news| if let News::Files(files) = news { Some(files) } else { None })
+        .flatten()
+        .collect()
 }
 
 #[tokio::test]
@@ -56,10 +62,9 @@ async fn what_cannot_be_written_back_is_refused() {
     for (bytes, words) in [(&b"two \xe9\n"[..], "UTF-8"), (&b"two \0\n"[..], "binary")] {
         let bench = bench(MemoryDisk::new().with_file(PATH, bytes));
         let change = change(PATH, Replace("two".into(), "2".into()));
-        for refused in [
-            bench.workspace.preview(&change).await.err().unwrap(),
-            bench.replace("two", "2").await.unwrap_err(),
-        ] {
+        for refused in
+            [bench.workspace.preview(&change).await.err().unwrap(), bench.replace("two", "2").await.unwrap_err()]
+        {
             assert_eq!(refused.kind, RefusalKind::Failed);
             assert!(refused.message.contains(words), "{}", refused.message);
         }
@@ -123,8 +128,10 @@ async fn files_with_two_names_or_another_owner_are_overwritten_in_place() {
             bench.workspace.set_state_dir(state.map(Into::into));
             bench.replace("two", "2").await.unwrap();
             assert_eq!(bench.disk.bytes(PATH).unwrap(), b"one\n2\n");
-            let changes: Vec<_> = bench.disk.changes().into_iter().filter(|(done, _)| *done != Operation::CreateDirAll).collect();
-            let [(Operation::Replace, copy), (Operation::Overwrite, _), (Operation::Remove, removed)] = &changes[..] else {
+            let changes: Vec<_> =
+                bench.disk.changes().into_iter().filter(|(done, _)| *done != Operation::CreateDirAll).collect();
+            let [(Operation::Replace, copy), (Operation::Overwrite, _), (Operation::Remove, removed)] = &changes[..]
+            else {
                 panic!("{changes:?}")
             };
             assert_eq!(copy, removed);
@@ -181,27 +188,23 @@ async fn a_file_that_is_already_so_is_not_written() {
     assert!(bench.disk.changes().is_empty() && files(&bench).is_empty());
 }
 
-#[expect(clippy::disallowed_methods, reason = "the test looks at the real disk from outside")]
 #[tokio::test]
 async fn on_a_real_disk() {
-    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     let folder = tempfile::tempdir().unwrap();
-    let root = std::fs::canonicalize(folder.path()).unwrap();
+    let root = SystemDisk.canonicalize(folder.path()).unwrap();
     let (path, twin, fresh) = (root.join("a.sh"), root.join("b.sh"), root.join("new/c.txt"));
-    std::fs::write(&path, "one\r\ntwo\r\n").unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    SystemDisk.replace(&path, b"one\r\ntwo\r\n", 0o755, &mut || true).unwrap();
     let bench = Bench::over(SystemDisk, Counting::default());
     bench.replace_in(&path, "two", "2\n3").await.unwrap();
-    assert_eq!(std::fs::read(&path).unwrap(), b"one\r\n2\r\n3\r\n");
-    assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o755);
+    assert_eq!(SystemDisk.read(&path).unwrap(), b"one\r\n2\r\n3\r\n");
+    assert_eq!(SystemDisk.metadata(&path).unwrap().mode, 0o755);
 
-    std::fs::hard_link(&path, &twin).unwrap();
+    rustix::fs::link(&path, &twin).unwrap();
     bench.replace_in(&path, "one", "1").await.unwrap();
-    assert_eq!(std::fs::read(&twin).unwrap(), b"1\r\n2\r\n3\r\n");
+    assert_eq!(SystemDisk.read(&twin).unwrap(), b"1\r\n2\r\n3\r\n");
 
     bench.replace_in(&fresh, "", "new\n").await.unwrap();
-    assert_eq!(std::fs::read(&fresh).unwrap(), b"new\n");
-    let mut names: Vec<_> = std::fs::read_dir(&root).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    names.sort();
+    assert_eq!(SystemDisk.read(&fresh).unwrap(), b"new\n");
+    let names: Vec<_> = SystemDisk.read_dir(&root).unwrap().into_iter().map(|entry| entry.name).collect();
     assert_eq!(names, ["a.sh", "b.sh", "new"], "no temporary file stays");
 }

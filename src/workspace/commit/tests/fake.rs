@@ -10,9 +10,7 @@ use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
-use crate::editor::{
-    Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, EditReply, Editor, News, Resync,
-};
+use crate::editor::{Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, EditReply, Editor, News, Resync};
 use crate::ports::{Disk, MemoryDisk, Ports, Seeded, SystemClock};
 use crate::text::{LineEnd, Splice, Text};
 use crate::workspace::commit::{Committed, FileChange, Hunk, LineSpan, Rewrite, Rewritten};
@@ -168,19 +166,19 @@ impl Fake {
             let old = self.documents.get(&self.key).unwrap().text;
             let (olds, news) = (old.to_string(), state.text.to_string());
             let (prefix, suffix) = crate::text::diff::common_ends(&olds, &news);
-            let splice = Splice { range: prefix..olds.len() - suffix, text: news[prefix..news.len() - suffix].to_owned() };
+            let splice =
+                Splice { range: prefix..olds.len() - suffix, text: news[prefix..news.len() - suffix].to_owned() };
             let edit = old.edit_of(&old.widen(&splice), self.counting.encoding);
             self.notify(&mut state, vec![ContentChange { range: Some(edit.range), text: edit.new_text }]);
         }
     }
 
     fn notify(&self, state: &mut State, changes: Vec<ContentChange>) {
-        match &mut state.held {
-            Some(held) => held.extend(changes),
-            None => {
-                state.version += 1;
-                self.documents.change(&self.key, state.version, changes);
-            }
+        if let Some(held) = &mut state.held {
+            held.extend(changes);
+        } else {
+            state.version += 1;
+            self.documents.change(&self.key, state.version, changes);
         }
     }
 
@@ -249,7 +247,7 @@ impl Fake {
     }
 
     fn put(text: &mut Text, splice: &Splice, counting: Counting) -> ContentChange {
-        let edit = text.edit_of(splice, counting.encoding);
+        let edit = text.edit_of(&text.widen(splice), counting.encoding);
         text.splice(splice);
         ContentChange { range: Some(edit.range), text: edit.new_text }
     }

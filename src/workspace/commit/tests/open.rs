@@ -158,7 +158,11 @@ async fn typing_before_and_after_in_the_same_notification() {
             if after {
                 fake.types("head", "my head");
             }
-            if as_one { fake.flush_as_one() } else { fake.flush() }
+            if as_one {
+                fake.flush_as_one();
+            } else {
+                fake.flush();
+            }
             YES
         });
         let done = bench.replace("two\n", "two\nmore\n").await.unwrap();
@@ -272,10 +276,7 @@ async fn an_echo_that_comes_late_opens_the_queue_and_is_told() {
     pause(4000).await;
     assert_eq!(bench.editor.text(), "one\n2\nthree\n");
     let done = bench.replace("three", "3").await.unwrap();
-    assert_eq!(
-        done.notes,
-        ["The earlier edit of a.txt of which nothing was known did land after all, at version 2."]
-    );
+    assert_eq!(done.notes, ["The earlier edit of a.txt of which nothing was known did land after all, at version 2."]);
     assert_eq!(bench.workspace.late_news(&done.target.key), [""; 0]);
 }
 
@@ -511,6 +512,27 @@ async fn a_suspect_mirror_takes_no_edits_unless_the_editor_can_tell() {
     bench.editor.can_resync();
     bench.replace("two", "2").await.unwrap();
     assert_eq!(bench.editor.text(), "one\n2\nthree\n");
+
+    // It comes into doubt while the edit is under way.
+    for resync in [false, true] {
+        let bench = Bench::open(TEXT);
+        if resync {
+            bench.editor.can_resync();
+        }
+        bench.editor.next(|fake, edit| async move {
+            fake.documents.doubt(&crate::workspace::Key::File(PATH.into()), "a change was lost");
+            fake.hold();
+            fake.apply(&edit, Show::Once);
+            fake.lose();
+            YES
+        });
+        let outcome = bench.replace("two", "2").await;
+        if resync {
+            assert_eq!(outcome.unwrap().after.to_string(), "one\n2\nthree\n");
+        } else {
+            assert_eq!(outcome.unwrap_err().kind, RefusalKind::Unknown);
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]

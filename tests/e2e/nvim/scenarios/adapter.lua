@@ -19,7 +19,11 @@ local OTHER = [[
         local this = id
         local answer = vim.NIL
         if method == 'initialize' then
-          answer = { capabilities = { textDocumentSync = { openClose = true, change = 2 }, diagnosticProvider = options.pull and { interFileDependencies = false, workspaceDiagnostics = false } or nil } }
+          local provider = { interFileDependencies = false, workspaceDiagnostics = false }
+          answer = { capabilities = {
+            textDocumentSync = { openClose = true, change = 2 },
+            diagnosticProvider = options.pull and provider or nil,
+          } }
         elseif method == 'textDocument/diagnostic' then
           Other.pulls = (Other.pulls or 0) + 1
           answer = Other.report
@@ -40,7 +44,8 @@ local OTHER = [[
     }
   end
   function Other.publish(uri, version, diagnostics)
-    Other.dispatchers.notification('textDocument/publishDiagnostics', { uri = uri, version = version, diagnostics = diagnostics })
+    local params = { uri = uri, version = version, diagnostics = diagnostics }
+    Other.dispatchers.notification('textDocument/publishDiagnostics', params)
   end
   Other.id = vim.lsp.start({ name = options.name, cmd = cmd, offset_encoding = options.encoding })
 ]]
@@ -91,7 +96,8 @@ function S.two_unnamed_buffers_are_two_documents(T)
   child:lua(
     [[
       for uri, new in pairs(...) do
-        local reply = Standin.edit(uri, Standin.docs[uri].version, { { range = Standin.range(uri, Standin.docs[uri].text), newText = new } })
+        local doc = Standin.docs[uri]
+        local reply = Standin.edit(uri, doc.version, { { range = Standin.range(uri, doc.text), newText = new } })
         assert(reply.applied, reply.failureReason)
       end
     ]],
@@ -119,7 +125,10 @@ function S.reload_rename_and_language(T)
   local after = child:lua('return Standin.docs[...].version', uri)
   T.ok(after > version, 'a re-opened document has a version of its own')
   local reply = child:lua(
-    'local uri, version = ...; return Standin.edit(uri, version, { { range = Standin.range(uri, "a"), newText = "no" } })',
+    [[
+      local uri, version = ...
+      return Standin.edit(uri, version, { { range = Standin.range(uri, 'a'), newText = 'no' } })
+    ]],
     uri,
     version
   )
@@ -141,6 +150,25 @@ function S.reload_rename_and_language(T)
   child:lua('vim.cmd("bwipeout!")')
   T.eq(vim.NIL, child:lua('return Standin.docs[...] or vim.NIL', vim.uri_from_fname(other)))
   T.eq({}, child:lua('return Standin.faults'))
+end
+
+function S.a_save_under_another_name_is_told_once(T)
+  local child, uri, path = open(T, 'a\n')
+  start_other(child, { name = 'other', encoding = 'utf-16' })
+  child:press('ax<Esc>')
+  local other = path .. '.py'
+  child:lua('vim.cmd.saveas(...)', other)
+  child:lua('vim.cmd.file(...)', path .. '.rs')
+  child:lua('vim.cmd.write()')
+  T.eq({ vim.uri_from_fname(path .. '.rs') }, vim.tbl_filter(function(found)
+    return vim.startswith(found, uri)
+  end, docs(child)))
+  T.eq({}, child:lua('return Standin.faults'))
+  -- Neovim's own versions start again; ours do not, and what others stamp is still understood.
+  local version = child:lua('return Standin.docs[...].version', vim.uri_from_fname(path .. '.rs'))
+  child:lua('Other.publish(...)', vim.uri_from_fname(path .. '.rs'), 0, { DIAGNOSTIC })
+  local all = forwarded(child)
+  T.eq({ version, 'server' }, { all[#all].version, all[#all].stamp })
 end
 
 function S.initialize_says_what_the_adapter_can(T)
@@ -342,7 +370,8 @@ function S.calls_and_the_command(T)
   child:lua([[
     Standin.answers['ropewalk/callTool'] = function(params)
       Params = params
-      return { callId = params.callId, name = params.name, status = 'ok', isError = false, content = { { type = 'text', text = 'first\nsecond' } } }
+      local content = { { type = 'text', text = 'first\nsecond' } }
+      return { callId = params.callId, name = params.name, status = 'ok', isError = false, content = content }
     end
     Standin.answers['ropewalk/listTools'] = { tools = { { name = 'read' }, { name = 'write' } } }
   ]])

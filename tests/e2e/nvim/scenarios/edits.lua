@@ -1,4 +1,4 @@
---- `workspace/applyEdit` against the stand-in, with real keys: the right place or none, one undo step, nothing else moved.
+--- `workspace/applyEdit` against the stand-in, with real keys: the right place or none, one step, nothing else moved.
 
 local S = {}
 
@@ -19,7 +19,8 @@ local function replace(child, uri, needle, new, version)
   return child:lua(
     [[
       local uri, needle, new, version = ...
-      return Standin.edit(uri, version or Standin.docs[uri].version, { { range = Standin.range(uri, needle), newText = new } })
+      local edit = { range = Standin.range(uri, needle), newText = new }
+      return Standin.edit(uri, version or Standin.docs[uri].version, { edit })
     ]],
     uri,
     needle,
@@ -100,7 +101,7 @@ end
 function S.a_stale_edit_lands_nowhere(T)
   local child, uri = open(T, 'one\ntwo\nthree\n')
   local fresh = child:lua('return Standin.docs[...].version', uri)
-  T.eq(0, child:lua('return vim.lsp.util.buf_versions[0 + vim.api.nvim_get_current_buf()]'), "Neovim's own version is 0")
+  T.eq(0, child:lua('return vim.lsp.util.buf_versions[vim.api.nvim_get_current_buf()]'), "Neovim's own version is 0")
   -- A line above moves the place; the edit was computed before it.
   local range = child:lua("return Standin.range(..., 'two')", uri)
   child:press('ggOzero<Esc>')
@@ -160,8 +161,12 @@ function S.what_cannot_be_applied_is_refused_with_a_reason(T)
       [[
         local uri, code = ...
         local version = Standin.docs[uri].version
-        local function at(l1, c1, l2, c2) return { start = { line = l1, character = c1 }, ['end'] = { line = l2, character = c2 } } end
-        return assert(loadstring('local uri, version, at = ...; ' .. code))(uri, version, at)
+        local function at(l1, c1, l2, c2)
+          return { start = { line = l1, character = c1 }, ['end'] = { line = l2, character = c2 } }
+        end
+        local function edit(...) return Standin.edit(uri, version, { ... }) end
+        local function ask(given) return Standin.ask('workspace/applyEdit', { edit = given }).result end
+        return assert(loadstring('local uri, version, at, edit, ask = ...; ' .. code))(uri, version, at, edit, ask)
       ]],
       uri,
       code
@@ -170,29 +175,29 @@ function S.what_cannot_be_applied_is_refused_with_a_reason(T)
     T.ok(reply.failureReason:find(reason, 1, true), ('%s: %s'):format(code, reply.failureReason))
     T.eq({ 'a😀b', 'c' }, child:lines(), code)
   end
-  try("return Standin.edit(uri, version, { { range = at(0, 2, 0, 3), newText = 'x' } })", 'not a place')
-  try("return Standin.edit(uri, version, { { range = at(0, 0, 0, 5), newText = 'x' } })", 'not a place')
-  try("return Standin.edit(uri, version, { { range = at(2, 0, 2, 1), newText = 'x' } })", 'not a place')
-  try("return Standin.edit(uri, version, { { range = at(3, 0, 3, 0), newText = 'x' } })", 'not a place')
-  try("return Standin.edit(uri, version, { { range = at(1, 1, 0, 0), newText = 'x' } })", 'ends before')
+  try("return edit({ range = at(0, 2, 0, 3), newText = 'x' })", 'not a place')
+  try("return edit({ range = at(0, 0, 0, 5), newText = 'x' })", 'not a place')
+  try("return edit({ range = at(2, 0, 2, 1), newText = 'x' })", 'not a place')
+  try("return edit({ range = at(3, 0, 3, 0), newText = 'x' })", 'not a place')
+  try("return edit({ range = at(1, 1, 0, 0), newText = 'x' })", 'ends before')
   try(
-    "return Standin.edit(uri, version, { { range = at(0, 0, 1, 0), newText = 'x' }, { range = at(0, 1, 0, 3), newText = 'x' } })",
+    "return edit({ range = at(0, 0, 1, 0), newText = 'x' }, { range = at(0, 1, 0, 3), newText = 'x' })",
     'overlap'
   )
   try("return Standin.edit(uri .. 'x', version, {})", 'not open')
   try("return Standin.edit(uri, nil, { { range = at(0, 0, 0, 0), newText = 'x' } })", 'no version')
   try(
-    "return Standin.ask('workspace/applyEdit', { edit = { changes = { [uri] = { { range = at(0, 0, 0, 0), newText = 'x' } } } } }).result",
+    "return ask({ changes = { [uri] = { { range = at(0, 0, 0, 0), newText = 'x' } } } })",
     'versions'
   )
   try(
-    "return Standin.ask('workspace/applyEdit', { edit = { documentChanges = { { kind = 'create', uri = uri } } } }).result",
+    "return ask({ documentChanges = { { kind = 'create', uri = uri } } })",
     'exactly one document'
   )
   child:lua('vim.bo.modifiable = false')
-  try("return Standin.edit(uri, version, { { range = at(0, 0, 0, 0), newText = 'x' } })", 'not modifiable')
+  try("return edit({ range = at(0, 0, 0, 0), newText = 'x' })", 'not modifiable')
   child:lua('vim.bo.modifiable = true; vim.bo.readonly = true')
-  try("return Standin.edit(uri, version, { { range = at(0, 0, 0, 0), newText = 'x' } })", 'read-only')
+  try("return edit({ range = at(0, 0, 0, 0), newText = 'x' })", 'read-only')
   child:lua('vim.bo.readonly = false')
   T.eq({ applied = true }, replace(child, uri, '😀', '🎉é'))
   T.eq({ 'a🎉éb', 'c' }, child:lines())
@@ -266,7 +271,8 @@ function S.the_end_of_a_buffer(T)
       [[
         local uri, l1, c1, l2, c2, new = ...
         return Standin.edit(uri, Standin.docs[uri].version, {
-          { range = { start = { line = l1, character = c1 }, ['end'] = { line = l2, character = c2 } }, newText = new } })
+          { newText = new,
+            range = { start = { line = l1, character = c1 }, ['end'] = { line = l2, character = c2 } } } })
       ]],
       uri,
       l1,
@@ -397,7 +403,8 @@ local CHAOS = [==[
     if reply.applied then
       if not close(held, expected) then return wrong('text') end
       vim.cmd('silent undo')
-      if Standin.truth(bufnr) ~= before and not (before == '' and Standin.truth(bufnr) == '\n') then return wrong('undo') end
+      local undone = Standin.truth(bufnr)
+      if undone ~= before and not (before == '' and undone == '\n') then return wrong('undo') end
       vim.cmd('silent redo')
       local again = Standin.truth(bufnr)
       if again ~= held and not (held == '' and again == '\n') then return wrong('redo ' .. again) end

@@ -9,6 +9,7 @@ local function open(T, name, text, options)
   T.write(path, text)
   local child = T.start_sidecar(folder, options)
   child:lua('vim.cmd.edit(...)', path)
+  child:wait('the document', "return #require('ropewalk.sync').of_buffer(vim.api.nvim_get_current_buf()) > 0")
   return child, path, folder
 end
 
@@ -61,11 +62,15 @@ local function codes(entry)
   end, entry.new)
 end
 
+--- Every source has its say before the result comes.
+local WAIT = { diagnostics = { wait = 'fresh', deadlineMs = 30000 } }
+--- No language server of the sidecar's own.
+local QUIET = { settings = { diagnostics = { ownServers = 'off' } } }
+
 local PYTHON = 'import os\n\n\ndef f(x):\n    return x + 1\n\n\nprint(os.name, f(1))\n'
 
 function S.an_unsaved_buffer_is_edited_while_the_user_types(T)
-  local child, path = open(T, 'main.py', PYTHON, { settings = { diagnostics = { ownServers = 'off' } } })
-  child:wait('the sidecar', "return #vim.lsp.get_clients({ name = 'ropewalk' }) > 0")
+  local child, path = open(T, 'main.py', PYTHON, QUIET)
   child:press('ggO# unsaved<Esc>')
   child:press('Go# ty')
   -- The keys and the call are under way together.
@@ -88,7 +93,7 @@ function S.an_unsaved_buffer_is_edited_while_the_user_types(T)
 end
 
 function S.u_takes_back_exactly_the_edit_and_keeps_the_typing(T)
-  local child, path = open(T, 'main.py', PYTHON, { settings = { diagnostics = { ownServers = 'off' } } })
+  local child, path = open(T, 'main.py', PYTHON, QUIET)
   child:press('Go# typed')
   done(T, T.call(child, 'edit', { file_path = path, old_string = 'x + 1', new_string = 'x + 2' }))
   child:press('<Esc>')
@@ -106,12 +111,12 @@ end
 function S.ruff_as_a_server_of_the_sidecar(T)
   local child, path = open(T, 'main.py', PYTHON, { trusted = true })
   child:press('ggO# unsaved<Esc>')
-  done(T, T.call(child, 'edit', { file_path = path, old_string = '# unsaved', new_string = '# still unsaved' }, { diagnostics = { wait = 'fresh', deadlineMs = 20000 } }))
+  done(T, T.call(child, 'edit', { file_path = path, old_string = '# unsaved', new_string = '# still unsaved' }, WAIT))
   local result = T.call(child, 'edit', {
     file_path = path,
     old_string = 'return x + 1',
     new_string = 'return x + undefined_name',
-  }, { diagnostics = { wait = 'fresh', deadlineMs = 20000 } })
+  }, WAIT)
   done(T, result)
   local ruff, document = source(T, result, 'ruff')
   T.eq({ 'fresh', 'known', { 'F821' } }, { ruff.verdict, ruff.baseline, codes(ruff) })
@@ -119,7 +124,7 @@ function S.ruff_as_a_server_of_the_sidecar(T)
   T.eq(result.edits[1].versionAfter, document.version)
   T.ok(T.text(result):find('undefined_name', 1, true), T.text(result))
   T.eq(PYTHON, T.read(path))
-  result = T.call(child, 'edit', { file_path = path, old_string = 'undefined_name', new_string = '1' }, { diagnostics = { wait = 'fresh', deadlineMs = 20000 } })
+  result = T.call(child, 'edit', { file_path = path, old_string = 'undefined_name', new_string = '1' }, WAIT)
   ruff = source(T, result, 'ruff')
   T.eq({ 'fresh', {}, 1 }, { ruff.verdict, codes(ruff), ruff.resolved })
   same_text(T, child, path)
@@ -128,12 +133,12 @@ end
 function S.clangd_as_a_server_of_the_sidecar(T)
   local text = 'int twice(int n) {\n    return n + n;\n}\n'
   local child, path = open(T, 'main.c', text, { trusted = true })
-  done(T, T.call(child, 'edit', { file_path = path, old_string = 'n + n', new_string = '2 * n' }, { diagnostics = { wait = 'fresh', deadlineMs = 30000 } }))
+  done(T, T.call(child, 'edit', { file_path = path, old_string = 'n + n', new_string = '2 * n' }, WAIT))
   local result = T.call(child, 'edit', {
     file_path = path,
     old_string = '    return 2 * n;',
     new_string = '    int m = 2;\n    return mm * n;',
-  }, { diagnostics = { wait = 'fresh', deadlineMs = 30000 } })
+  }, WAIT)
   done(T, result)
   local clangd = source(T, result, 'clangd')
   T.eq('fresh', clangd.verdict)
@@ -147,12 +152,12 @@ function S.ruff_in_neovim_is_forwarded(T)
   child:lua([[vim.lsp.start({ name = 'ruff', cmd = { 'ruff', 'server' }, root_dir = vim.fn.getcwd() })]])
   child:wait('ruff', "return #vim.lsp.get_clients({ name = 'ruff' }) > 0")
   child:press('ggO# unsaved<Esc>')
-  done(T, T.call(child, 'edit', { file_path = path, old_string = '# unsaved', new_string = '# 😀 unsaved' }, { diagnostics = { wait = 'fresh', deadlineMs = 20000 } }))
+  done(T, T.call(child, 'edit', { file_path = path, old_string = '# unsaved', new_string = '# 😀 unsaved' }, WAIT))
   local result = T.call(child, 'edit', {
     file_path = path,
     old_string = 'print(os.name, f(1))',
     new_string = 'print("😀", os.name, f(missing))',
-  }, { diagnostics = { wait = 'fresh', deadlineMs = 20000 } })
+  }, WAIT)
   done(T, result)
   local ruff = source(T, result, 'ruff')
   T.eq({ 'fresh', { 'F821' } }, { ruff.verdict, codes(ruff) })
@@ -164,7 +169,7 @@ end
 function S.a_freshly_opened_buffer_at_version_0(T)
   local child, path = open(T, 'main.py', PYTHON, { trusted = true })
   T.eq(0, child:lua('return vim.lsp.util.buf_versions[0 + vim.api.nvim_get_current_buf()]'))
-  local result = T.call(child, 'edit', { file_path = path, old_string = 'x + 1', new_string = 'x + y' }, { diagnostics = { wait = 'fresh', deadlineMs = 20000 } })
+  local result = T.call(child, 'edit', { file_path = path, old_string = 'x + 1', new_string = 'x + y' }, WAIT)
   done(T, result)
   T.eq('fresh', source(T, result, 'ruff').verdict)
   T.eq('    return x + y', child:lines()[5])
@@ -173,8 +178,7 @@ function S.a_freshly_opened_buffer_at_version_0(T)
 end
 
 function S.a_line_typed_above_while_the_edit_is_under_way_moves_it(T)
-  local child, path = open(T, 'main.py', PYTHON, { settings = { diagnostics = { ownServers = 'off' } } })
-  child:wait('the sidecar', "return #vim.lsp.get_clients({ name = 'ropewalk' }) > 0")
+  local child, path = open(T, 'main.py', PYTHON, QUIET)
   for round = 1, 10 do
     local old, new = ('x + %d'):format(round), ('x + %d'):format(round + 1)
     local lines = child:lines()
@@ -203,7 +207,7 @@ function S.a_line_typed_above_while_the_edit_is_under_way_moves_it(T)
 end
 
 function S.two_unnamed_buffers_are_edited_independently(T)
-  local child = T.start_sidecar(T.folder(), { settings = { diagnostics = { ownServers = 'off' } } })
+  local child = T.start_sidecar(T.folder(), QUIET)
   child:wait('the sidecar', "return #vim.lsp.get_clients({ name = 'ropewalk' }) > 0")
   child:lua('vim.o.hidden = true')
   local first = child:lua('return vim.api.nvim_get_current_buf()')
@@ -219,7 +223,7 @@ function S.two_unnamed_buffers_are_edited_independently(T)
 end
 
 function S.a_reloaded_buffer(T)
-  local child, path = open(T, 'main.py', PYTHON, { settings = { diagnostics = { ownServers = 'off' } } })
+  local child, path = open(T, 'main.py', PYTHON, QUIET)
   child:press('ggO# gone<Esc>')
   same_text(T, child, path)
   child:lua('vim.cmd("edit!")')
@@ -231,7 +235,7 @@ function S.a_reloaded_buffer(T)
 end
 
 function S.without_a_final_newline(T)
-  local child, path = open(T, 'main.py', 'a = 1\nb = 2', { settings = { diagnostics = { ownServers = 'off' } } })
+  local child, path = open(T, 'main.py', 'a = 1\nb = 2', QUIET)
   done(T, T.call(child, 'edit', { file_path = path, old_string = 'b = 2', new_string = 'b = 2\nc = 3' }))
   T.eq('a = 1\nb = 2\nc = 3', same_text(T, child, path).text)
   child:lua('vim.bo.fixendofline = false; vim.cmd.write()')
@@ -239,16 +243,17 @@ function S.without_a_final_newline(T)
 end
 
 function S.crlf(T)
-  local child, path = open(T, 'main.py', 'a = 1\r\nb = 2\r\n', { settings = { diagnostics = { ownServers = 'off' } } })
+  local child, path = open(T, 'main.py', 'a = 1\r\nb = 2\r\n', QUIET)
   T.eq('dos', child:lua('return vim.bo.fileformat'))
-  done(T, T.call(child, 'edit', { file_path = path, old_string = 'a = 1\nb = 2', new_string = 'a = 1\nnew = 3\nb = 2' }))
+  local old, new = 'a = 1\nb = 2', 'a = 1\nnew = 3\nb = 2'
+  done(T, T.call(child, 'edit', { file_path = path, old_string = old, new_string = new }))
   T.eq({ 'a = 1', 'new = 3', 'b = 2' }, child:lines())
   T.eq('a = 1\r\nnew = 3\r\nb = 2\r\n', same_text(T, child, path).text)
   T.eq('a = 1\r\nb = 2\r\n', T.read(path))
 end
 
 function S.a_lone_cr(T)
-  local child, path = open(T, 'main.txt', 'one\rtwo\nthree\nfour\n', { settings = { diagnostics = { ownServers = 'off' } } })
+  local child, path = open(T, 'main.txt', 'one\rtwo\nthree\nfour\n', QUIET)
   done(T, T.call(child, 'edit', { file_path = path, old_string = 'four', new_string = '4' }))
   T.eq({ 'one\rtwo', 'three', '4' }, child:lines())
   T.eq('one\rtwo\nthree\n4\n', same_text(T, child, path).text)
@@ -256,7 +261,7 @@ end
 
 function S.emoji_columns(T)
   local text = 's = "😀👨‍👩‍👧"; x = 1; t = "🇩🇪"; y = 2\n'
-  local child, path = open(T, 'main.py', text, { settings = { diagnostics = { ownServers = 'off' } } })
+  local child, path = open(T, 'main.py', text, QUIET)
   done(T, T.call(child, 'edit', { file_path = path, old_string = 'y = 2', new_string = 'y = "🎉"' }))
   child:press('0i# 👍 <Esc>')
   done(T, T.call(child, 'edit', { file_path = path, old_string = 'x = 1', new_string = 'x = 3' }))
@@ -264,11 +269,11 @@ function S.emoji_columns(T)
 end
 
 function S.the_sidecar_follows_whatever_is_typed(T)
-  local child, path = open(T, 'main.txt', 'one\ntwo\nthree\n', { settings = { diagnostics = { ownServers = 'off' } } })
-  child:wait('the sidecar', "return #vim.lsp.get_clients({ name = 'ropewalk' }) > 0")
+  local child, path = open(T, 'main.txt', 'one\ntwo\nthree\n', QUIET)
   for _, keys in ipairs({
-    'ggO😀 é<Esc>', 'Gofour<CR>five<Esc>', 'ggdG', 'ifresh<Esc>', 'yy3p', ':%s/s/ß/g<CR>', 'ggJJ', 'u', 'Vjd', 'p', ':g/f/m0<CR>',
-    'ggvG$y', 'P', ':set noeol<CR>', 'Goend<Esc>', 'dd', ':set ff=dos<CR>', 'ggI# <Esc>', '.', 'uuu', '<C-r>', 'i<C-v>000<Esc>',
+    'ggO😀 é<Esc>', 'Gofour<CR>five<Esc>', 'ggdG', 'ifresh<Esc>', 'yy3p', ':%s/s/ß/g<CR>', 'ggJJ', 'u', 'Vjd', 'p',
+    ':g/f/m0<CR>', 'ggvG$y', 'P', ':set noeol<CR>', 'Goend<Esc>', 'dd', ':set ff=dos<CR>', 'ggI# <Esc>', '.', 'uuu',
+    '<C-r>', 'i<C-v>000<Esc>',
   }) do
     child:press(keys)
     same_text(T, child, path)

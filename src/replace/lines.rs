@@ -1,0 +1,107 @@
+//! A text as a table of lines. A line ends at LF; a CR before it belongs to the end, any other CR to the content.
+
+use std::ops::Range;
+
+use crate::text::LineEnd;
+
+/// Where the lines of a text are. A text that ends with a line end has no empty line after it; an empty text has none.
+#[derive(Debug, Clone)]
+pub(super) struct Lines<'a> {
+    text: &'a str,
+    /// Byte offsets where lines start, and the length of the text at the end.
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    /// The lines of a text.
+    pub(super) fn of(text: &'a str) -> Lines<'a> {
+        let mut starts = vec![0];
+        starts.extend(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1));
+        if starts.last() != Some(&text.len()) {
+            starts.push(text.len());
+        }
+        Lines { text, starts }
+    }
+
+    /// How many.
+    pub(super) fn count(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The bytes of a line (0-based) with its end.
+    pub(super) fn range(&self, line: usize) -> Range<usize> {
+        self.starts[line]..self.starts[line + 1]
+    }
+
+    /// The bytes of the lines `lines`, the last one's end included.
+    pub(super) fn span(&self, lines: &Range<usize>) -> Range<usize> {
+        self.starts[lines.start]..self.starts[lines.end]
+    }
+
+    /// A line without its end.
+    pub(super) fn content(&self, line: usize) -> &'a str {
+        let whole = &self.text[self.range(line)];
+        whole.strip_suffix('\n').map_or(whole, |cut| cut.strip_suffix('\r').unwrap_or(cut))
+    }
+
+    /// How a line ends; `None` only for the last line of a text without a final line end.
+    pub(super) fn end(&self, line: usize) -> Option<LineEnd> {
+        let whole = &self.text[self.range(line)];
+        let cut = whole.strip_suffix('\n')?;
+        Some(if cut.ends_with('\r') { LineEnd::Crlf } else { LineEnd::Lf })
+    }
+
+    /// All contents in order.
+    pub(super) fn contents(&self) -> impl Iterator<Item = &'a str> + '_ {
+        (0..self.count()).map(|line| self.content(line))
+    }
+
+    /// Whether the last line has an end. An empty text counts as ended.
+    pub(super) fn ended(&self) -> bool {
+        self.text.is_empty() || self.text.ends_with('\n')
+    }
+
+    /// The line (0-based) that holds a byte offset; the last one for the end of the text.
+    pub(super) fn at(&self, byte: usize) -> usize {
+        self.starts.partition_point(|&start| start <= byte).saturating_sub(1).min(self.count().saturating_sub(1))
+    }
+}
+
+/// The white space a line begins with.
+pub(super) fn indentation(line: &str) -> &str {
+    &line[..line.len() - line.trim_start().len()]
+}
+
+/// Whether there is nothing but white space.
+pub(super) fn blank(line: &str) -> bool {
+    line.trim().is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_their_ends() {
+        fn check(text: &str, expected: &[(&str, Option<LineEnd>)]) {
+            let lines = Lines::of(text);
+            let found: Vec<_> = (0..lines.count()).map(|line| (lines.content(line), lines.end(line))).collect();
+            assert_eq!(found, expected, "{text:?}");
+        }
+        check("", &[]);
+        check("\n", &[("", Some(LineEnd::Lf))]);
+        check(
+            "a\r\nb\n\nc",
+            &[("a", Some(LineEnd::Crlf)), ("b", Some(LineEnd::Lf)), ("", Some(LineEnd::Lf)), ("c", None)],
+        );
+        check("a\rb\r\r\n", &[("a\rb\r", Some(LineEnd::Crlf))]);
+        check("a\u{2028}b\u{b}\n", &[("a\u{2028}b\u{b}", Some(LineEnd::Lf))]);
+    }
+
+    #[test]
+    fn the_line_of_a_byte() {
+        let lines = Lines::of("ab\nc\n");
+        assert_eq!([0, 2, 3, 4, 5].map(|byte| lines.at(byte)), [0, 0, 1, 1, 1]);
+        assert_eq!(Lines::of("").at(0), 0);
+    }
+}

@@ -1,0 +1,136 @@
+//! The region of a text that a missing old text most likely meant.
+//!
+//! Lines of old that are in the text, and rare words of it, vote for where old would begin; similarity is computed only
+//! where the votes are most. The scans are linear, and the rest is bounded whatever the text.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use memchr::memmem;
+
+use super::align;
+use super::haystack::{Haystack, trimmed_key};
+use super::lines::{Lines, blank};
+
+/// A line or word that is in the text more often than this says nothing.
+const COMMON: usize = 100;
+
+/// So many words of old are looked for at most.
+const WORDS: usize = 24;
+
+/// A word shorter than this (bytes) is in too many lines.
+const WORD: usize = 4;
+
+/// So many places are compared at most.
+const CANDIDATES: usize = 8;
+
+/// So many lines of old are compared at most.
+const LINES: usize = 400;
+
+/// Less alike than this is not worth showing.
+const SHOWN: f64 = 0.4;
+
+/// Lines paired in a comparison are at least this alike.
+const PAIRED: f64 = 0.4;
+
+/// A region of the text and how old compares with it.
+pub(super) struct Nearest<'a> {
+    /// Its lines, 0-based.
+    pub(super) lines: Range<usize>,
+    /// How alike.
+    pub(super) similarity: f64,
+    /// The lines of old that were compared.
+    pub(super) old: Vec<&'a str>,
+    /// For each of them its line in the region, counted from its first.
+    pub(super) partners: Vec<Option<usize>>,
+}
+
+/// The closest region, if there is one worth showing. Of equals the first.
+pub(super) fn nearest<'a>(haystack: &Haystack<'_>, old: &'a str) -> Option<Nearest<'a>> {
+    let lines = haystack.lines();
+    let old: Vec<&str> = Lines::of(old).contents().skip_while(|line| blank(line)).take(LINES).collect();
+    let last = old.iter().rposition(|line| !blank(line))?;
+    let old = &old[..=last];
+    let mut best: Option<Nearest<'a>> = None;
+    for (_, start) in starts(haystack, old).into_iter().take(CANDIDATES) {
+        // A few lines more on both sides, for old may lack some.
+        let slack = old.len() / 10 + 2;
+        let from = usize::try_from(start.saturating_sub_unsigned(slack).max(0)).unwrap_or(0);
+        let to =
+            usize::try_from(start.saturating_add_unsigned(old.len() + slack).max(0)).unwrap_or(0).min(lines.count());
+        if from >= to {
+            continue;
+        }
+        let region: Vec<&str> = (from..to).map(|line| lines.content(line)).collect();
+        let partners = align::partners(old, &region, PAIRED);
+        let Some(first) = partners.iter().flatten().min().copied() else { continue };
+        let Some(end) = partners.iter().flatten().max().map(|last| last + 1) else { continue };
+        let partners: Vec<Option<usize>> = partners.iter().map(|partner| partner.map(|at| at - first)).collect();
+        let similarity = align::region_cost(old, &region[first..end], &partners).similarity();
+        let better = best.as_ref().is_none_or(|best| {
+            similarity > best.similarity || (similarity >= best.similarity && from + first < best.lines.start)
+        });
+        if similarity >= SHOWN && better {
+            best = Some(Nearest { lines: from + first..from + end, similarity, old: old.to_vec(), partners });
+        }
+    }
+    best
+}
+
+/// Votes for lines (0-based, perhaps before the first) at which old may begin, the most first.
+pub(super) fn starts(haystack: &Haystack<'_>, old: &[&str]) -> Vec<(usize, isize)> {
+    let mut votes: HashMap<isize, usize> = HashMap::new();
+    let mut wanted: HashMap<u64, Vec<usize>> = HashMap::new();
+    for (line, text) in old.iter().enumerate().filter(|(_, text)| !blank(text)) {
+        wanted.entry(trimmed_key(text)).or_default().push(line);
+    }
+    let mut hits: HashMap<u64, Vec<usize>> = HashMap::new();
+    for (line, key) in haystack.trimmed().iter().enumerate().filter(|(_, key)| wanted.contains_key(key)) {
+        let hits = hits.entry(*key).or_default();
+        if hits.len() <= COMMON {
+            hits.push(line);
+        }
+    }
+    let mut vote = |line: usize, of: usize, weight: usize| {
+        *votes.entry(line.cast_signed() - of.cast_signed()).or_default() += weight;
+    };
+    for (of, text) in old.iter().enumerate().filter(|(_, text)| !blank(text)) {
+        for &line in hits.get(&trimmed_key(text)).into_iter().flatten() {
+            if hits[&trimmed_key(text)].len() <= COMMON {
+                vote(line, of, text.trim().len());
+            }
+        }
+    }
+    for (of, word) in words(old) {
+        let found: Vec<usize> = memmem::find_iter(haystack.body.as_bytes(), word.as_bytes()).take(COMMON + 1).collect();
+        if found.len() <= COMMON {
+            let weight = word.len() / (1 + found.len() / 4);
+            for at in found {
+                vote(haystack.lines().at(at), of, weight);
+            }
+        }
+    }
+    // Lines that old lacks or has too many shift the votes, so that those nearby count too.
+    let mut ranked: Vec<(usize, isize)> = votes
+        .keys()
+        .map(|&start| {
+            ((start - 2..=start + 2).filter_map(|near| votes.get(&near)).sum::<usize>() + votes[&start], start)
+        })
+        .collect();
+    ranked.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+    ranked
+}
+
+/// The longest words of old, each with the line it is first on.
+fn words<'a>(old: &[&'a str]) -> Vec<(usize, &'a str)> {
+    let mut seen: HashMap<&str, usize> = HashMap::new();
+    for (line, text) in old.iter().enumerate() {
+        for word in text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| word.len() >= WORD) {
+            seen.entry(word).or_insert(line);
+        }
+    }
+    let mut words: Vec<(usize, &str)> = seen.into_iter().map(|(word, line)| (line, word)).collect();
+    words.sort_unstable_by(|a, b| b.1.len().cmp(&a.1.len()).then(a.cmp(b)));
+    words.truncate(WORDS);
+    words
+}

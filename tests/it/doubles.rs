@@ -170,7 +170,9 @@ impl Calls for Double {
     fn cancel(&self, _: Option<&str>, call_id: Option<&str>, _: Option<&str>) -> usize {
         let open = self.open.lock().unwrap();
         let fits: Vec<_> = open.iter().filter(|(id, _)| call_id.is_none_or(|wanted| wanted == *id)).collect();
-        fits.iter().for_each(|(_, cancel)| cancel.cancel());
+        for (_, cancel) in &fits {
+            cancel.cancel();
+        }
         fits.len()
     }
 

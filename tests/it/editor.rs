@@ -141,7 +141,7 @@ impl FakeEditor {
     }
 
     async fn maybe_receive(&mut self) -> Option<Value> {
-        let never = std::time::Duration::from_secs(3600);
+        let never = std::time::Duration::from_hours(1);
         tokio::time::timeout(never, self.incoming.recv()).await.ok().flatten()
     }
 
@@ -270,7 +270,7 @@ impl FakeEditor {
     /// The partner's exit code, if it ever ends.
     pub async fn exit_code(&mut self) -> Option<u8> {
         let serving = self.serving.take()?;
-        let never = std::time::Duration::from_secs(3600);
+        let never = std::time::Duration::from_hours(1);
         tokio::time::timeout(never, serving).await.ok()?.ok()
     }
 

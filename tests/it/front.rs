@@ -336,7 +336,7 @@ async fn folders_trust_and_settings_reach_the_rooms_in_order() {
     bench.editor.ask("ropewalk/settle", json!({})).await;
     assert!(bench.rooms.trust.covers(&one), "by name now");
     assert!(bench.rooms.trust.covers(&two), "because every open folder is");
-    assert_eq!(bench.rooms.workspace.roots().folders, [two.clone()]);
+    assert_eq!(bench.rooms.workspace.roots().folders, std::slice::from_ref(&two));
     assert_eq!(bench.rooms.context.now().open_editors, ["file:///x"]);
     assert_eq!(
         told(&bench),

@@ -46,6 +46,7 @@ impl Naive {
         Ok(json!({ "status": "ok", "structuredContent": { "ran": ran } }))
     }
 
+    #[expect(clippy::unused_async, reason = "the transport wants it so")]
     async fn document_text(&self, _: Value) -> Result<Value> {
         let (text, version) = self.document.lock().unwrap().clone();
         Ok(json!({ "text": text, "version": version }))
@@ -102,7 +103,7 @@ async fn ready() -> FakeEditor {
 }
 
 /// The reason for which a check failed.
-async fn failed(mut editor: FakeEditor, result: std::result::Result<(), String>) -> String {
+fn failed(mut editor: FakeEditor, result: std::result::Result<(), String>) -> String {
     editor.accept_rest();
     editor.close_their_input();
     result.expect_err("the check passes without the seams, so that it checks nothing")
@@ -112,7 +113,7 @@ async fn failed(mut editor: FakeEditor, result: std::result::Result<(), String>)
 async fn changes_are_reordered_without_the_seams() {
     let mut editor = ready().await;
     let result = order::requests_among_changes(&mut editor).await;
-    let why = failed(editor, result).await;
+    let why = failed(editor, result);
     assert!(why.contains("older than the change before them"), "{why}");
 }
 
@@ -124,7 +125,7 @@ async fn the_text_goes_wrong_without_the_seams() {
         editor.splice(DOCUMENT, 0..0, &format!("{}", n % 7));
     }
     let result = order::same_text(&mut editor).await;
-    let why = failed(editor, result).await;
+    let why = failed(editor, result);
     assert!(why.starts_with("the mirror has "), "{why}");
 }
 
@@ -132,21 +133,21 @@ async fn the_text_goes_wrong_without_the_seams() {
 async fn four_handlers_that_wait_deadlock_without_the_seams() {
     let mut editor = ready().await;
     let result = order::edits_that_wait_among_changes(&mut editor, 4).await;
-    assert_eq!(failed(editor, result).await, "no request passes the waiting handlers");
+    assert_eq!(failed(editor, result), "no request passes the waiting handlers");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_cancel_has_no_effect_without_the_seams() {
     let mut editor = ready().await;
     let result = order::cancel_among_busy_handlers(&mut editor, 5).await;
-    assert_eq!(failed(editor, result).await, "a cancel without effect");
+    assert_eq!(failed(editor, result), "a cancel without effect");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_call_has_no_result_without_the_seams() {
     let mut editor = ready().await;
     let result = order::cancel_among_busy_handlers(&mut editor, 1).await;
-    let why = failed(editor, result).await;
+    let why = failed(editor, result);
     assert!(why.contains("-32800"), "{why}");
 }
 
@@ -154,14 +155,14 @@ async fn a_cancelled_call_has_no_result_without_the_seams() {
 async fn a_panic_ends_everything_without_the_seams() {
     let mut editor = ready().await;
     let result = order::a_panic_costs_only_its_call(&mut editor).await;
-    assert_eq!(failed(editor, result).await, "no answer to the request that panicked");
+    assert_eq!(failed(editor, result), "no answer to the request that panicked");
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_end_of_input_leaves_an_orphan_without_the_seams() {
     let mut editor = ready().await;
     let result = order::the_end_of_input_ends_it(&mut editor).await;
-    assert_eq!(failed(editor, result).await, "an orphan");
+    assert_eq!(failed(editor, result), "an orphan");
 }
 
 #[tokio::test(start_paused = true)]
@@ -169,5 +170,5 @@ async fn one_broken_message_ends_everything_without_the_seams() {
     let mut editor = ready().await;
     editor.send_raw(crate::editor::framed("{"));
     let result = order::same_text(&mut editor).await;
-    assert_eq!(failed(editor, result).await, "no documentText");
+    assert_eq!(failed(editor, result), "no documentText");
 }

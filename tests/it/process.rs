@@ -16,7 +16,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use crate::editor::framed;
 
 /// Only so that a test that fails does so; nothing below waits for it.
-const NEVER: Duration = Duration::from_secs(60);
+const NEVER: Duration = Duration::from_mins(1);
 
 struct Binary {
     child: Child,

@@ -206,3 +206,24 @@ async fn an_editor_that_cannot_ask_means_no() {
     assert_eq!(result["status"], "denied", "{result}");
     assert_eq!(editor.leave().await, 0);
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_edit_is_put_on_top_of_what_the_user_typed_elsewhere() {
+    let (mut editor, disk) = editor_with_notes().await;
+    let arguments = json!({ "file_path": "notes.txt", "old_string": "  two", "new_string": "  2" });
+    let edit = call(&mut editor, "edit", arguments);
+    let (id, _) = editor.asked("workspace/applyEdit").await;
+    editor.splice(URI, 0..0, "typed ");
+    editor.respond(&id, json!({ "applied": false }));
+    editor.serve_edit(Manner::Apply).await;
+    // And typed on, before the call knows.
+    editor.splice(URI, 0..0, "and ");
+    let result = editor.result(edit).await;
+    assert_eq!((&result["status"], &result["applied"]), (&json!("ok"), &json!("all")), "{result}");
+    assert_eq!(editor.buffers[URI].text, "and typed one!\n2\n");
+    assert_ne!(result["edits"][0]["hunks"][0]["strategy"], "simple", "{result}");
+    same_text_of(&mut editor).await;
+    assert_eq!(disk.bytes("/w/notes.txt").unwrap(), b"one\ntwo\n");
+    drop_news(&mut editor).await;
+    assert_eq!(editor.leave().await, 0);
+}

@@ -93,7 +93,7 @@ impl Double {
                     edits: vec![TextEdit { range: Range { start: at, end: at }, new_text: "x".into() }],
                     label: "edit".into(),
                 };
-                let asking = self.editor.apply_edit(edit, Duration::from_secs(60));
+                let asking = self.editor.apply_edit(edit, Duration::from_mins(1));
                 tokio::select! {
                     reply = asking => {
                         let reply = reply.map_or_else(|error| error.to_string(), |reply| format!("{}", reply.applied));
@@ -167,7 +167,9 @@ impl Calls for Double {
     fn cancel(&self, _: Option<&str>, call_id: Option<&str>, _: Option<&str>) -> usize {
         let open = self.open.lock().unwrap();
         let fits: Vec<_> = open.iter().filter(|(id, _)| call_id.is_none_or(|wanted| wanted == *id)).collect();
-        fits.iter().for_each(|(_, cancel)| cancel.cancel());
+        for (_, cancel) in &fits {
+            cancel.cancel();
+        }
         fits.len()
     }
 

@@ -258,7 +258,7 @@ async fn an_editor_answers_edits_in_its_manner() {
 #[tokio::test(start_paused = true)]
 async fn an_edit_that_is_never_answered_ends_at_its_deadline() {
     let mut bench = Bench::ready("start").await;
-    let id = bench.call("edit", json!({}));
+    let id = bench.call("edit", json!({ "seconds": 60 }));
     let (asked, params) = bench.editor.asked("workspace/applyEdit").await;
     expect![[r#"{"label":"edit","edit":{"documentChanges":[{"textDocument":{"uri":"untitled:one","version":1},"edits":[{"range":{"start":{"line":0,"character":0},"end":{"line":0,"character":0}},"newText":"x"}]}]}}"#]]
         .assert_eq(&params.to_string());

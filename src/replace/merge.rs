@@ -268,6 +268,8 @@ impl Walk<'_> {
             let rest = if self.bare_ends { rest.trim_end() } else { rest };
             let front = if front.is_empty() && rest.is_empty() || self.bare_ends && rest.is_empty() {
                 String::new()
+            } else if new == 0 {
+                self.indent.of_first(self.gap, front)
             } else {
                 self.indent.of_addition(self.gap, front)
             };

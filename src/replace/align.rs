@@ -128,6 +128,16 @@ pub(super) fn region_cost(a: &[&str], b: &[&str], partners: &[Option<usize>]) ->
     total
 }
 
+/// How many characters of `a` its partners agree with. Unlike the similarity this does not suffer from a line that one
+/// side lacks, so it tells a region that lost a line from another that merely resembles it.
+pub(super) fn agreement(a: &[&str], b: &[&str], partners: &[Option<usize>]) -> usize {
+    let pair = |(line, partner): (&&str, &Option<usize>)| {
+        let cost = similarity::cost(line, b[(*partner)?]);
+        Some(cost.length - cost.distance)
+    };
+    a.iter().zip(partners).filter_map(pair).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

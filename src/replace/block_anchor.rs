@@ -2,7 +2,7 @@
 //!
 //! Strict: as many lines as old, equal once white space is collapsed. Relaxed: the block may have changed a little.
 
-use super::align::{partners, region_cost};
+use super::align::{agreement, partners, region_cost};
 use super::haystack::{Haystack, collapsed_key, trimmed_key};
 use super::lines::Lines;
 use super::search::line_runs;
@@ -60,22 +60,30 @@ pub(super) fn relaxed<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, _all: bool) 
             return Finding::none(pair);
         }
     }
-    let fit = |lines: std::ops::Range<usize>| {
+    let mut best = 0;
+    let mut blocks = Vec::new();
+    for lines in candidates {
         let here: Vec<&str> = lines.clone().map(|line| haystack.lines().content(line)).collect();
         if here[0].trim() != first.trim() || here[here.len() - 1].trim() != last.trim() {
-            return None;
+            continue;
         }
         let (inside, inner) = (&old[1..old.len() - 1], &here[1..here.len() - 1]);
         let inside_partners = partners(inside, inner, LINE);
+        let agrees = agreement(inside, inner, &inside_partners);
+        best = best.max(agrees);
         if region_cost(inside, inner, &inside_partners).similarity() < INTERIOR {
-            return None;
+            continue;
         }
         let mut all: Vec<Option<usize>> = vec![Some(0)];
         all.extend(inside_partners.into_iter().map(|partner| partner.map(|at| at + 1)));
         all.push(Some(here.len() - 1));
-        Some(Place::of_lines(haystack, lines, &table, Some(all)))
-    };
-    Finding { pair: pair.clone(), places: candidates.into_iter().filter_map(fit).collect() }
+        blocks.push((agrees, Place::of_lines(haystack, lines, &table, Some(all))));
+    }
+    // Another block that agrees with more of old, but has too many other lines, may be the one that is meant.
+    if blocks.len() == 1 && blocks[0].0 < best {
+        return Finding::none(pair);
+    }
+    Finding { pair: pair.clone(), places: blocks.into_iter().map(|(_, place)| place).collect() }
 }
 
 /// How many lines a block may have more or fewer than old.

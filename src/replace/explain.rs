@@ -47,8 +47,8 @@ pub(super) fn empty_old() -> Miss {
     miss(
         MissKind::EmptyOld,
         "old_string is empty, which only fits a file that does not exist yet or is empty; this one has text. To \
-         insert, send a line next to the place as old_string and the same line with the addition as new_string; to replace \
-         everything, use the write tool.",
+         insert, send a line next to the place as old_string and the same line with the addition as new_string; to \
+         replace everything, use the write tool.",
         vec![],
     )
 }

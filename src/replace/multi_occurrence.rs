@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::align::{partners, region_cost};
+use super::align::{agreement, partners, region_cost};
 use super::block_anchor::slack;
 use super::haystack::Haystack;
 use super::lines::{Lines, blank};
@@ -38,7 +38,12 @@ pub(super) fn find<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, _all: bool) -> 
     let slack = slack(old.len());
     let mut windows: Vec<Window> =
         votes.into_iter().take(WINDOWS).filter_map(|(_, start)| window(haystack, &old, start, slack)).collect();
-    windows.sort_by(|a, b| b.similarity.total_cmp(&a.similarity).then(a.lines.start.cmp(&b.lines.start)));
+    // The one that agrees with most of old is meant, if any is; that another is more alike (because old left out a line
+    // of the first) only makes it doubtful.
+    windows.sort_by(|a, b| {
+        let alike = b.similarity.total_cmp(&a.similarity);
+        b.agreement.cmp(&a.agreement).then(alike).then(a.lines.start.cmp(&b.lines.start))
+    });
     let Some(best) = windows.first() else { return Finding::none(pair) };
     let near = windows.iter().any(|other| {
         let apart = other.lines.end <= best.lines.start || other.lines.start >= best.lines.end;
@@ -55,6 +60,7 @@ struct Window {
     lines: Range<usize>,
     partners: Vec<Option<usize>>,
     similarity: f64,
+    agreement: usize,
 }
 
 /// The window round a start: from the first to the last line that pairs with one of old.
@@ -67,5 +73,6 @@ fn window(haystack: &Haystack<'_>, old: &[&str], start: isize, slack: usize) -> 
     let (first, last) = (found.iter().flatten().min().copied()?, found.iter().flatten().max().copied()?);
     let partners: Vec<Option<usize>> = found.iter().map(|partner| partner.map(|at| at - first)).collect();
     let similarity = region_cost(old, &here[first..=last], &partners).similarity();
-    Some(Window { lines: from + first..from + last + 1, partners, similarity })
+    let agreement = agreement(old, &here[first..=last], &partners);
+    Some(Window { lines: from + first..from + last + 1, partners, similarity, agreement })
 }

@@ -495,7 +495,7 @@ mod tests {
         let (outbox, mut outgoing, _answers) = pair();
         outbox.met(Client { apply_edit: true, ..Client::default() });
         let edit = ApplyEdit { uri: "untitled:a".into(), version: 3, edits: Vec::new(), label: "edit".into() };
-        drop(outbox.apply_edit(edit, Duration::from_secs(60)).now_or_never());
+        drop(outbox.apply_edit(edit, Duration::from_mins(1)).now_or_never());
         assert_eq!(outgoing.next().await.unwrap().method(), "workspace/applyEdit");
         assert!(outgoing.next().now_or_never().is_none());
         assert_eq!(outbox.open(), Vec::<String>::new());

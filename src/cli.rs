@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     /// What holds for all commands.
     #[command(flatten)]
     pub(crate) common: Common,
-    /// Write the log to this file instead of standard error (what is logged: RUST_LOG, default `warn`).
+    /// Write the log to this file instead of standard error (what is logged: `RUST_LOG`, default `warn`).
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
     /// Taken for granted; accepted because editors like to pass it.

@@ -198,7 +198,9 @@ impl Dispatch {
             self.late.came(news);
         }
         let ending = Ending { done: ended, made, news: self.late.take(&session.id) };
-        let result = shape::shape(ending, shape::Named { call_id, name, number }, &session, budget, timing);
+        let folders = self.workspace.roots().folders;
+        let named = shape::Named { call_id, name, number, folders };
+        let result = shape::shape(ending, named, &session, budget, timing);
         self.tell(&session, &result.call_id, ToolEventKind::Complete, None, || serde_json::to_value(&result).ok());
         drop(open);
         result

@@ -16,6 +16,7 @@ use crate::text::{LineBreaks, TextEdit};
 /// matter to us. All absent means a plain LSP client.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[expect(clippy::struct_excessive_bools, reason = "the protocol has them as independent booleans")]
 pub struct Abilities {
     /// Answers `ropewalk/approve`.
     pub approve: bool,

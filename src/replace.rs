@@ -5,14 +5,19 @@
 //! merge of old, the place and new: see `merge`.
 
 mod align;
+mod block_anchor;
+mod context_aware;
 mod elision;
+mod escape_normalized;
 mod explain;
 mod haystack;
 mod indent;
 mod indentation_flexible;
+mod line_numbers;
 mod line_trimmed;
 mod lines;
 mod merge;
+mod multi_occurrence;
 mod nearest;
 mod script;
 mod search;
@@ -20,6 +25,9 @@ mod simple;
 #[cfg(test)]
 mod tests;
 mod tokens;
+mod trimmed_boundary;
+mod typographic;
+mod whitespace_normalized;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -87,7 +95,7 @@ pub struct Strategy {
     pub name: &'static str,
     /// Whether it may replace several places at once.
     pub all: bool,
-    find: for<'a> fn(&Haystack<'_>, &Pair<'a>, bool) -> Option<Finding<'a>>,
+    find: for<'a> fn(&Haystack<'_>, &Pair<'a>, bool) -> Finding<'a>,
 }
 
 /// All strategies, strictest first.
@@ -95,6 +103,15 @@ pub const STRATEGIES: &[Strategy] = &[
     Strategy { name: "simple", all: true, find: simple::find },
     Strategy { name: "indentationFlexible", all: true, find: indentation_flexible::find },
     Strategy { name: "lineTrimmed", all: true, find: line_trimmed::find },
+    Strategy { name: "blockAnchor", all: true, find: block_anchor::strict },
+    Strategy { name: "whitespaceNormalized", all: true, find: whitespace_normalized::find },
+    Strategy { name: "escapeNormalized", all: true, find: escape_normalized::find },
+    Strategy { name: "typographic", all: true, find: typographic::find },
+    Strategy { name: "lineNumbers", all: true, find: line_numbers::find },
+    Strategy { name: "trimmedBoundary", all: true, find: trimmed_boundary::find },
+    Strategy { name: "contextAware", all: true, find: context_aware::find },
+    Strategy { name: "blockAnchorRelaxed", all: false, find: block_anchor::relaxed },
+    Strategy { name: "multiOccurrence", all: false, find: multi_occurrence::find },
 ];
 
 /// Old and new as a strategy takes them.
@@ -110,6 +127,32 @@ struct Finding<'a> {
     pair: Pair<'a>,
     /// Distinct places, rising by their beginnings; they may overlap.
     places: Vec<Place>,
+}
+
+impl<'a> Finding<'a> {
+    /// No place.
+    fn none(pair: &Pair<'a>) -> Finding<'a> {
+        Finding { pair: pair.clone(), places: Vec::new() }
+    }
+}
+
+/// The strategies above one, for those that try them on a changed pair.
+fn above(name: &str) -> &'static [Strategy] {
+    let rank = STRATEGIES.iter().position(|strategy| strategy.name == name).unwrap_or(0);
+    &STRATEGIES[..rank]
+}
+
+/// What the first of some strategies finds that finds anything. Of an old that is blank once it is changed nothing is
+/// left to look for.
+fn first_of<'a>(strategies: &[Strategy], haystack: &Haystack<'_>, pair: &Pair<'a>, all: bool) -> Finding<'a> {
+    if lines::blank(&pair.old) {
+        return Finding::none(pair);
+    }
+    strategies
+        .iter()
+        .map(|strategy| (strategy.find)(haystack, pair, all))
+        .find(|finding| !finding.places.is_empty())
+        .unwrap_or_else(|| Finding::none(pair))
 }
 
 /// A place in the body of the text.
@@ -132,6 +175,11 @@ enum Fit {
         lines: Range<usize>,
         /// For each line of old its line in the place, counted from the place's first; `None`: one to one.
         partners: Option<Vec<Option<usize>>>,
+    },
+    /// Word by word; the lines may be others.
+    Woven {
+        /// Whether the place is whole lines.
+        whole: bool,
     },
 }
 
@@ -175,7 +223,7 @@ pub fn find(text: &str, request: &Request<'_>) -> Result<Found, Miss> {
         if request.all && !strategy.all {
             continue;
         }
-        let Some(finding) = (strategy.find)(&haystack, &pair, request.all) else { continue };
+        let finding = (strategy.find)(&haystack, &pair, request.all);
         if finding.places.is_empty() {
             continue;
         }
@@ -215,6 +263,7 @@ fn settle(haystack: &Haystack<'_>, strategy: &Strategy, finding: &Finding<'_>, n
 fn replacement(haystack: &Haystack<'_>, pair: &Pair<'_>, place: &Place) -> Result<String, Clash> {
     match &place.fit {
         Fit::Exact => Ok(simple::replacement(haystack, pair, place)),
+        Fit::Woven { whole } => merge::woven(haystack, pair, &place.range, *whole),
         Fit::Lines { lines, partners } => {
             let (old, new) = (Lines::of(&pair.old), Lines::of(&pair.new));
             let one_to_one: Vec<Option<usize>> = (0..old.count()).map(Some).collect();
@@ -235,17 +284,18 @@ fn replacement(haystack: &Haystack<'_>, pair: &Pair<'_>, place: &Place) -> Resul
 fn alike(haystack: &Haystack<'_>, pair: &Pair<'_>, place: &Place) -> f64 {
     match &place.fit {
         Fit::Exact => 1.0,
+        Fit::Woven { .. } => similarity::similarity(&pair.old, &haystack.body[place.range.clone()]),
         Fit::Lines { lines, partners } => {
             let old: Vec<&str> = Lines::of(&pair.old).contents().collect();
             let found: Vec<&str> = lines.clone().map(|line| haystack.lines().content(line)).collect();
-            match partners {
-                Some(partners) => align::region_cost(&old, &found, partners).similarity(),
-                None => {
-                    let mut total = similarity::Cost::default();
-                    old.iter().zip(found).for_each(|(a, b)| total += similarity::cost(a, b));
-                    total.similarity()
-                }
+            if let Some(partners) = partners {
+                return align::region_cost(&old, &found, partners).similarity();
             }
+            let mut total = similarity::Cost::default();
+            for (a, b) in old.iter().zip(found) {
+                total += similarity::cost(a, b);
+            }
+            total.similarity()
         }
     }
 }
@@ -270,7 +320,7 @@ fn near(haystack: &Haystack<'_>, pair: &Pair<'_>, from: usize, taken: &[Place]) 
     let mut ranges: Vec<Range<usize>> = taken.iter().map(|place| place.range.clone()).collect();
     let before = ranges.len();
     for strategy in STRATEGIES[from..].iter().filter(|strategy| strategy.all) {
-        let Some(finding) = (strategy.find)(haystack, pair, true) else { continue };
+        let finding = (strategy.find)(haystack, pair, true);
         let mut free: Vec<Range<usize>> = leftmost(finding.places)
             .into_iter()
             .map(|place| place.range)

@@ -60,7 +60,7 @@ pub(crate) async fn run(common: &Common, call: Call) -> u8 {
         }
     };
     for file in &call.open {
-        if let Err(error) = desk.open_file(&root.join(file)).await {
+        if let Err(error) = desk.open_file(&root.join(file)) {
             complain(&format!("cannot open {}: {error}", file.display()));
             return code::USAGE;
         }

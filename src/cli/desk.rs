@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 use url::Url;
 
 /// A call may wait for a person or a slow server; the sidecar has the real deadlines.
-const CALL_DEADLINE: Duration = Duration::from_secs(3600);
+const CALL_DEADLINE: Duration = Duration::from_hours(1);
 /// Everything else is answered at once.
 const QUICK_DEADLINE: Duration = Duration::from_secs(30);
 /// Bytes that the pipe between the two sides holds.
@@ -104,7 +104,7 @@ impl Desk {
     }
 
     /// Opens a file with its text on the disk.
-    pub(crate) async fn open_file(&self, path: &Path) -> Result<String, DeskError> {
+    pub(crate) fn open_file(&self, path: &Path) -> Result<String, DeskError> {
         let path = SystemDisk.canonicalize(path).map_err(DeskError::Disk)?;
         let bytes = SystemDisk.read(&path).map_err(DeskError::Disk)?;
         let text = String::from_utf8(bytes).map_err(|_| DeskError::NotText)?;
@@ -145,11 +145,6 @@ impl Desk {
     /// A document's text and version as the sidecar's mirror has them.
     pub(crate) async fn mirrored(&self, uri: &str) -> Result<(String, i32), DeskError> {
         let answer = self.peer.request("ropewalk/documentText", json!({ "uri": uri }), QUICK_DEADLINE).await?;
-        #[derive(Deserialize)]
-        struct Mirrored {
-            text: String,
-            version: i32,
-        }
         let Mirrored { text, version } = serde_json::from_value(answer)?;
         Ok((text, version))
     }
@@ -189,6 +184,13 @@ impl Desk {
             tracing::error!(%error, "the sidecar did not end well");
         }
     }
+}
+
+/// A document as the sidecar has it.
+#[derive(Deserialize)]
+struct Mirrored {
+    text: String,
+    version: i32,
 }
 
 /// The `file:` URI of an absolute path.

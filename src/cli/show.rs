@@ -76,6 +76,7 @@ async fn play(common: &Common, path: &Path, scenario: &Scenario, trusted: bool) 
     }
     let desk = Desk::start(&folder, &trust).await?;
     let name = &scenario.name;
+    let folders = [SystemDisk.canonicalize(&folder).map_err(DeskError::Disk)?];
 
     heading(&format!("1. {name} is opened as a document, and somebody types in it without saving"));
     let uri = desk.open(path, &scenario.text)?;
@@ -85,15 +86,15 @@ async fn play(common: &Common, path: &Path, scenario: &Scenario, trusted: bool) 
     desk.call("read", json!({ "file_path": path, "limit": 1 })).await?;
 
     heading("2. Diagnostics before the edit");
-    say(&indent(&verdict::render(&desk.diagnostics(&uri).await?)));
+    say(&indent(&verdict::render_within(&desk.diagnostics(&uri).await?, &folders)));
 
     heading("3. An agent edits that buffer; its text is not quite what stands there");
     let broken = edit(&desk, path, &scenario.breaks).await?;
-    let went_in = report(&broken);
+    let went_in = report(&broken, &folders);
 
     heading("4. It has seen what came back, and mends it");
     let mended = edit(&desk, path, &scenario.mends).await?;
-    let went_in = report(&mended) && went_in;
+    let went_in = report(&mended, &folders) && went_in;
 
     heading("5. The file on the disk");
     let disk_after = Ports::system().disk.read(path).map_err(DeskError::Disk)?;
@@ -120,7 +121,7 @@ async fn edit(desk: &Desk, path: &Path, edit: &Edit) -> Result<CallResult, DeskE
 }
 
 /// Prints a result; whether the edit went in.
-fn report(result: &CallResult) -> bool {
+fn report(result: &CallResult, folders: &[PathBuf]) -> bool {
     for edit in result.edits.iter().flatten() {
         for hunk in &edit.hunks {
             say(&format!(
@@ -135,7 +136,9 @@ fn report(result: &CallResult) -> bool {
         say(&indent(&edit.unified_diff));
     }
     match &result.diagnostics {
-        Some(report) => say(&format!("   diagnostics after the edit:\n{}", indent(&verdict::render(report)))),
+        Some(report) => {
+            say(&format!("   diagnostics after the edit:\n{}", indent(&verdict::render_within(report, folders))));
+        }
         None => {
             for content in &result.content {
                 if let Content::Text { text } = content {

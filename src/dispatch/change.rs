@@ -1,12 +1,13 @@
 //! Makes the changes of a call, tells what was done, and brings the diagnostics that follow.
 
 use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
 
 use futures_util::FutureExt as _;
 use tracing::error;
 
 use crate::editor::{FileChangeKind, FileChanged, Origin};
-use crate::languages::verdict::render;
+use crate::languages::verdict::render_within;
 use crate::languages::{DiagnosticsReport, Edited, Prepared};
 use crate::outputs;
 use crate::text::{self, LineBreaks, Text};
@@ -176,16 +177,16 @@ fn hash(text: &Text) -> String {
 }
 
 /// The words about diagnostics; without a report nothing is known, and that is said.
-pub(super) fn told_diagnostics(report: Option<&DiagnosticsReport>) -> String {
+pub(super) fn told_diagnostics(report: Option<&DiagnosticsReport>, folders: &[PathBuf]) -> String {
     match report {
-        Some(report) => render(report),
+        Some(report) => render_within(report, folders),
         None => "Diagnostics: not known, collecting them broke down.".to_owned(),
     }
 }
 
 /// The words about diagnostics that came after the result of the edit they are about.
-pub(super) fn told_late(news: &DiagnosticsReport) -> String {
-    format!("Since then, about earlier edits:\n{}", render(news))
+pub(super) fn told_late(news: &DiagnosticsReport, folders: &[PathBuf]) -> String {
+    format!("Since then, about earlier edits:\n{}", render_within(news, folders))
 }
 
 /// What was done to one file, in words and as a diff.

@@ -1,5 +1,7 @@
 //! From how a call ended to its one result: the whole text kept, what the model gets bounded.
 
+use std::path::PathBuf;
+
 use serde_json::Value;
 
 use crate::languages::DiagnosticsReport;
@@ -33,6 +35,8 @@ pub(super) struct Named {
     pub name: String,
     /// The call's number in its session.
     pub number: u64,
+    /// Files in these folders are named by their path from there.
+    pub folders: Vec<PathBuf>,
 }
 
 /// The result. Text is joined into one piece and cut to the budget; the whole goes into the session's store.
@@ -61,13 +65,13 @@ pub(super) fn shape(ending: Ending, named: Named, session: &Session, budget: Bud
         }
         text.extend(made.told);
         if !made.edits.is_empty() {
-            text.push(told_diagnostics(made.report.as_ref()));
+            text.push(told_diagnostics(made.report.as_ref(), &named.folders));
             edits = Some(made.edits);
             diagnostics = made.report;
         }
     }
     if let Some(mut news) = news {
-        text.push(told_late(&news));
+        text.push(told_late(&news, &named.folders));
         // What the call's own edits brought comes first.
         diagnostics.get_or_insert_default().documents.append(&mut news.documents);
     }

@@ -103,9 +103,10 @@ impl Supervisor {
                 Program::Found(program) => {
                     let mut command = vec![program.to_string_lossy().into_owned()];
                     command.extend(server.command.iter().skip(1).cloned());
-                    let server = match trusted {
-                        true => Some(Arc::clone(server)),
-                        false => self.restricted(server, root.as_deref()).await.map(Arc::new),
+                    let server = if trusted {
+                        Some(Arc::clone(server))
+                    } else {
+                        self.restricted(server, root.as_deref()).await.map(Arc::new)
                     };
                     let Some(server) = server else {
                         untrusted.get_or_insert(Finding::Untrusted { name });

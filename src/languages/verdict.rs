@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use conclusion::{Conclusion, conclusion};
-pub use render::render;
+pub use render::{render, render_within};
 
 use super::problems::{Delta, Located, SYNTAX, clean, told};
 use crate::syntax::Check;

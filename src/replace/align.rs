@@ -2,6 +2,7 @@
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
+use super::lines::blank;
 use crate::text::similarity::{self, Cost};
 
 /// Similarity is computed for at most this many pairs of lines of one stretch; beyond, only equal lines are paired.
@@ -88,6 +89,26 @@ fn by_similarity(a: &[&str], b: &[&str], floor: f64) -> Vec<Option<usize>> {
     partners
 }
 
+/// The partners of lines that differ in their blank lines only: the others are partners in order, and blank lines
+/// between them as far as both have some. `None` when the others are not as many.
+pub(super) fn blanks_aside(a: &[&str], b: &[&str]) -> Option<Vec<Option<usize>>> {
+    let text = |lines: &[&str]| -> Vec<usize> { (0..lines.len()).filter(|&at| !blank(lines[at])).collect() };
+    let (a_text, b_text) = (text(a), text(b));
+    if a_text.len() != b_text.len() {
+        return None;
+    }
+    let mut partners = vec![None; a.len()];
+    for (at, (&i, &j)) in a_text.iter().zip(&b_text).enumerate() {
+        partners[i] = Some(j);
+        if let (Some(&i_next), Some(&j_next)) = (a_text.get(at + 1), b_text.get(at + 1)) {
+            for more in 1..(i_next - i).min(j_next - j) {
+                partners[i + more] = Some(j + more);
+            }
+        }
+    }
+    Some(partners)
+}
+
 /// How alike two stretches are under a pairing: lines without partners count 0, blank ones nothing.
 pub(super) fn region_cost(a: &[&str], b: &[&str], partners: &[Option<usize>]) -> Cost {
     let mut total = Cost::default();
@@ -107,6 +128,16 @@ pub(super) fn region_cost(a: &[&str], b: &[&str], partners: &[Option<usize>]) ->
     total
 }
 
+/// How many characters of `a` its partners agree with. Unlike the similarity this does not suffer from a line that one
+/// side lacks, so it tells a region that lost a line from another that merely resembles it.
+pub(super) fn agreement(a: &[&str], b: &[&str], partners: &[Option<usize>]) -> usize {
+    let pair = |(line, partner): (&&str, &Option<usize>)| {
+        let cost = similarity::cost(line, b[(*partner)?]);
+        Some(cost.length - cost.distance)
+    };
+    a.iter().zip(partners).filter_map(pair).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,6 +153,17 @@ mod tests {
         check(&["alpha", "gamma"], &["beta!"], &[None, None]);
         check(&["let total = 1;"], &["", "let total = 2;"], &[Some(1)]);
         check(&[], &["x"], &[]);
+    }
+
+    #[test]
+    fn blank_lines_pair_off_as_far_as_they_go() {
+        let check = |a: &[&str], b: &[&str], expected: Option<&[Option<usize>]>| {
+            assert_eq!(blanks_aside(a, b).as_deref(), expected, "{a:?} {b:?}");
+        };
+        check(&["a", "", "b"], &["a", "b"], Some(&[Some(0), None, Some(1)]));
+        check(&["a", "", "b"], &["a", "", "", "b"], Some(&[Some(0), Some(1), Some(3)]));
+        check(&["", "a", ""], &["a"], Some(&[None, Some(0), None]));
+        check(&["a"], &["a", "b"], None);
     }
 
     #[test]

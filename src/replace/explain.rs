@@ -46,9 +46,9 @@ pub(super) fn done(haystack: &Haystack<'_>, places: &[Place]) -> Miss {
 pub(super) fn empty_old() -> Miss {
     miss(
         MissKind::EmptyOld,
-        "old_string is empty, which only fits a file that does not exist yet or is empty; this one has text. To insert, \
-         send a line next to the place as old_string and the same line with the addition as new_string; to replace \
-         everything, use the write tool.",
+        "old_string is empty, which only fits a file that does not exist yet or is empty; this one has text. To \
+         insert, send a line next to the place as old_string and the same line with the addition as new_string; to \
+         replace everything, use the write tool.",
         vec![],
     )
 }
@@ -88,8 +88,8 @@ pub(super) fn ambiguous(haystack: &Haystack<'_>, strategy: &Strategy, places: &[
     if lines.len() > PLACES {
         let _ = write!(text, "\n  and {} more", lines.len() - PLACES);
     }
-    text.push_str("\nAdd lines around it to old_string (and to new_string) that only the right place has");
-    text.push_str(if strategy.all { ", or set replace_all to change every one." } else { "." });
+    text.push_str("\nAdd lines around it that only the right place has, to old_string and to new_string");
+    text.push_str(if strategy.all { ",\nor set replace_all to change every one." } else { "." });
     miss(MissKind::Ambiguous, text, lines)
 }
 
@@ -103,35 +103,13 @@ pub(super) fn not_found(haystack: &Haystack<'_>, old: &str) -> Miss {
             vec![],
         );
     };
-    let mut rows = Vec::new();
-    let mut next = 0;
-    let table = haystack.lines();
-    let here = |at: usize| table.content(near.lines.start + at);
-    let number = |at: usize| near.lines.start + at + 1;
-    let mut theirs = |rows: &mut Vec<Row>, to: usize| {
-        rows.extend((next..to).map(|at| Row { sign: '+', number: Some(number(at)), text: shown(here(at)) }));
-        next = to;
-    };
-    for (line, partner) in near.old.iter().zip(&near.partners) {
-        let same = partner.is_some_and(|at| here(at).trim() == line.trim());
-        if let Some(at) = *partner {
-            theirs(&mut rows, at);
-        }
-        if let (true, Some(at)) = (same, *partner) {
-            rows.push(Row { sign: ' ', number: Some(number(at)), text: shown(here(at)) });
-            theirs(&mut Vec::new(), at + 1);
-        } else {
-            rows.push(Row { sign: '-', number: None, text: shown(line) });
-        }
-    }
-    theirs(&mut rows, near.lines.len());
     let lines: Vec<usize> = (near.lines.start + 1..=near.lines.end).collect();
     let text = format!(
-        "old_string is not in the text. The closest is {} ({} % alike; - is what you sent, + is what is there):\n{}\nSend \
-         the lines as they are there, or read the file again if you expected something else.",
+        "old_string is not in the text. The closest is {} ({} % alike; - is what you sent, + is what is there):\n{}\n\
+         Send the lines as they are there, or read the file again if you expected something else.",
         span(&near.lines),
         percent(near.similarity),
-        table_of(&rows, near.lines.end)
+        diff(haystack.lines(), &near.lines, &near.old, &near.partners)
     );
     miss(MissKind::NotFound, text, lines)
 }
@@ -146,20 +124,48 @@ pub(super) fn conflict(
 ) -> Miss {
     let table = haystack.lines();
     let from = table.at(place.range.start);
-    let to = table.at(place.range.end.max(place.range.start + 1) - 1) + 1;
-    let there = (clash.line < table.count()).then(|| table.content(clash.line));
-    let mut rows = vec![Row { sign: '-', number: None, text: shown(&clash.old) }];
-    rows.extend(there.map(|there| Row { sign: '+', number: Some(clash.line + 1), text: shown(there) }));
-    let _ = pair;
+    let here = from..table.at(place.range.end.max(place.range.start + 1) - 1) + 1;
+    let old: Vec<&str> = Lines::of(&pair.old).contents().collect();
+    let partners = match &place.fit {
+        Fit::Lines { partners: Some(partners), .. } => partners.clone(),
+        _ => (0..old.len()).map(|line| Some(line).filter(|&line| line < here.len())).collect(),
+    };
     let text = format!(
-        "The closest place is {} (by {}), but where new_string changes it the text is not as old_string has it (- is \
-         what you sent, + is what is there):\n{}\nNothing was changed. Send old_string with those lines as they are \
-         there, and new_string as it should become.",
-        span(&(from..to)),
+        "The closest place is {} (by {}), but new_string changes line {}, where the text is not as old_string has it: \
+         `{}`. Nothing was changed (- is what you sent, + is what is there):\n{}\nSend old_string with the lines as \
+         they are there, and new_string as they should become.",
+        span(&here),
         strategy.name,
-        table_of(&rows, to)
+        clash.line + 1,
+        shown(clash.old.trim()),
+        diff(table, &here, &old, &partners)
     );
-    miss(MissKind::Conflict, text, (from + 1..=to).collect())
+    miss(MissKind::Conflict, text, (from + 1..=here.end).collect())
+}
+
+/// What was asked for (`-`) against some lines of the text (`+`), with the numbers of those; trimmed, equal lines are
+/// shown once.
+fn diff(table: &Lines<'_>, lines: &Range<usize>, old: &[&str], partners: &[Option<usize>]) -> String {
+    let here = |at: usize| table.content(lines.start + at);
+    let row = |sign: char, at: usize| Row { sign, number: Some(lines.start + at + 1), text: shown(here(at)) };
+    let mut rows = Vec::new();
+    let mut next = 0;
+    for (line, partner) in old.iter().zip(partners) {
+        let asked = Row { sign: '-', number: None, text: shown(line) };
+        let Some(at) = *partner else {
+            rows.push(asked);
+            continue;
+        };
+        rows.extend((next..at).map(|at| row('+', at)));
+        if here(at).trim() == line.trim() {
+            rows.push(row(' ', at));
+        } else {
+            rows.extend([asked, row('+', at)]);
+        }
+        next = at + 1;
+    }
+    rows.extend((next..lines.len()).map(|at| row('+', at)));
+    table_of(&rows, lines.end)
 }
 
 fn miss(kind: MissKind, explanation: impl Into<String>, lines: Vec<usize>) -> Miss {

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 
 use super::lines::{Lines, indentation};
@@ -20,6 +19,7 @@ pub(super) struct Haystack<'a> {
     trimmed: OnceCell<Vec<u64>>,
     dedented: OnceCell<Vec<u64>>,
     collapsed: OnceCell<Vec<u64>>,
+    squeezed: OnceCell<Squeezed>,
 }
 
 impl<'a> Haystack<'a> {
@@ -35,6 +35,7 @@ impl<'a> Haystack<'a> {
             trimmed: OnceCell::new(),
             dedented: OnceCell::new(),
             collapsed: OnceCell::new(),
+            squeezed: OnceCell::new(),
         }
     }
 
@@ -63,9 +64,50 @@ impl<'a> Haystack<'a> {
         self.dedented.get_or_init(|| self.lines().contents().map(dedented_key).collect())
     }
 
+    /// The body with every run of white space as one space.
+    pub(super) fn squeezed(&self) -> &Squeezed {
+        self.squeezed.get_or_init(|| Squeezed::of(self.body))
+    }
+
     /// A hash of each line with every run of white space as one space, and none at its ends.
     pub(super) fn collapsed(&self) -> &[u64] {
         self.collapsed.get_or_init(|| self.lines().contents().map(collapsed_key).collect())
+    }
+}
+
+/// A text with every run of white space, line ends too, as one space, and the way back.
+pub(super) struct Squeezed {
+    /// The text.
+    pub(super) text: String,
+    /// After each run that was longer: the offset in `text`, and in the original.
+    shifts: Vec<(usize, usize)>,
+}
+
+impl Squeezed {
+    fn of(text: &str) -> Squeezed {
+        let mut squeezed = Squeezed { text: String::with_capacity(text.len()), shifts: Vec::new() };
+        let mut at = 0;
+        for piece in text.split_inclusive(char::is_whitespace) {
+            let word = piece.trim_end();
+            squeezed.text.push_str(word);
+            at += piece.len();
+            if word.len() < piece.len() {
+                if !squeezed.text.ends_with(' ') || !word.is_empty() {
+                    squeezed.text.push(' ');
+                }
+                match squeezed.shifts.last_mut() {
+                    Some(last) if last.0 == squeezed.text.len() => last.1 = at,
+                    _ => squeezed.shifts.push((squeezed.text.len(), at)),
+                }
+            }
+        }
+        squeezed
+    }
+
+    /// The offset in the original of what is at an offset of the text: of a space the beginning of its run.
+    pub(super) fn original(&self, at: usize) -> usize {
+        let after = self.shifts.partition_point(|&(squeezed, _)| squeezed <= at);
+        after.checked_sub(1).map_or(at, |last| self.shifts[last].1 + at - self.shifts[last].0)
     }
 }
 
@@ -81,15 +123,18 @@ pub(super) fn dedented_key(line: &str) -> u64 {
 
 /// The key of a line for "equal once white space is collapsed".
 pub(super) fn collapsed_key(line: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    similarity::collapsed(line).for_each(|c| hasher.write_u32(u32::from(c)));
-    hasher.finish()
+    similarity::collapsed(line).fold(0, |hash, c| mix(hash, u64::from(c)))
 }
 
 fn key(text: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    hasher.finish()
+    let (words, rest) = text.as_bytes().as_chunks::<8>();
+    let hash = words.iter().fold(text.len() as u64, |hash, word| mix(hash, u64::from_le_bytes(*word)));
+    rest.iter().fold(hash, |hash, &byte| mix(hash, u64::from(byte)))
+}
+
+/// One step of a hash. It need not withstand anybody: whatever has equal keys is compared in full before it counts.
+fn mix(hash: u64, word: u64) -> u64 {
+    (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)
 }
 
 /// A text with LF for every line end, and the way back.
@@ -149,6 +194,18 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn squeezed_words_lead_back(text in "[ab \t\r\né]{0,30}") {
+            let squeezed = Squeezed::of(&text);
+            let plain: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            prop_assert_eq!(squeezed.text.trim(), plain);
+            prop_assert!(!squeezed.text.contains("  "));
+            for (at, c) in squeezed.text.char_indices().filter(|&(_, c)| c != ' ') {
+                prop_assert!(text[squeezed.original(at)..].starts_with(c));
+                prop_assert_eq!(squeezed.original(at + c.len_utf8()), squeezed.original(at) + c.len_utf8());
+            }
+        }
+
         #[test]
         fn flat_ranges_lead_back(text in "[ab\r\n]{0,30}", from in 0usize..30, to in 0usize..30) {
             let flat = Flat::of(&text);

@@ -78,14 +78,25 @@ impl<'a> Indent<'a> {
 
     /// The indentation of a line that takes the place of line `line` of old.
     pub(super) fn of_change(&self, line: usize, new: &str) -> String {
-        let own = self.bare_first.iter().chain(&self.pairs).find(|pair| pair.line == line);
-        match own {
+        // The other lines are as in the place then, and so is this one if it got its indentation back.
+        if let Some(first) = self.bare_first.filter(|first| first.line == line) {
+            return if new.is_empty() { first.place } else { new }.to_owned();
+        }
+        match self.pairs.iter().find(|pair| pair.line == line) {
             Some(pair) if pair.old == new => pair.place.to_owned(),
             Some(pair) => match self.same(line, new) {
                 Some(same) => same.to_owned(),
                 None => self.shift(*pair, new),
             },
             None => self.of_addition(line, new),
+        }
+    }
+
+    /// The indentation of the first new line, where it is none of old's.
+    pub(super) fn of_first(&self, gap: usize, new: &str) -> String {
+        match self.bare_first {
+            Some(first) if new.is_empty() => first.place.to_owned(),
+            _ => self.of_addition(gap, new),
         }
     }
 
@@ -271,7 +282,7 @@ mod tests {
         let found: Vec<_> = pairs.iter().enumerate().map(|(at, &(old, place))| (at, old, place)).collect();
         let text = format!("{new}x\n");
         let lines = Lines::of(&text);
-        let whole: String = pairs.iter().map(|(_, place)| format!("{place}\n")).collect();
+        let whole: String = pairs.iter().flat_map(|(_, place)| [place, "\n"]).collect();
         let indent = Indent::learn(&found, &lines, &Lines::of(&whole));
         assert_eq!(indent.of_addition(gap, new), expected, "{pairs:?} {new:?} {gap}");
     }

@@ -9,9 +9,9 @@ use super::{Finding, Pair, Place};
 const TABS: [usize; 4] = [4, 8, 2, 3];
 
 /// Runs of as many lines as old has, each as much deeper than the one before as in old.
-pub(super) fn find<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, all: bool) -> Option<Finding<'a>> {
+pub(super) fn find<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, all: bool) -> Finding<'a> {
     let old = Lines::of(&pair.old);
-    let first = old.contents().position(|line| !blank(line))?;
+    let Some(first) = old.contents().position(|line| !blank(line)) else { return Finding::none(pair) };
     let lines = haystack.lines();
     let head: Vec<u64> = old.contents().take(first + 1).map(dedented_key).collect();
     let rest = |line: &str| -> usize { line.len() - indentation(line).len() };
@@ -49,7 +49,7 @@ pub(super) fn find<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, all: bool) -> O
         .into_iter()
         .map(|at| Place::of_lines(haystack, at..at + old.count(), &old, None))
         .collect();
-    Some(Finding { pair: pair.clone(), places })
+    Finding { pair: pair.clone(), places }
 }
 
 /// For each line a key of what it says and how much deeper it is than the last line before it that is not blank. Blank

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::Pair;
+use super::haystack::Haystack;
 use super::indent::Indent;
 use super::lines::{Lines, blank, indentation};
 use super::script::{Step, script};
@@ -55,6 +57,8 @@ impl Merge<'_> {
             gap: 0,
             added: Vec::new(),
             dropped: false,
+            lost: None,
+            lost_dropped: false,
         };
         for step in script(&old, &new) {
             walk.step(step)?;
@@ -90,6 +94,46 @@ impl Merge<'_> {
     }
 }
 
+/// The text that takes the place of one that equals old word by word, whatever its lines are.
+pub(super) fn woven(
+    haystack: &Haystack<'_>,
+    pair: &Pair<'_>,
+    range: &Range<usize>,
+    whole: bool,
+) -> Result<String, Clash> {
+    let (place, table) = (&haystack.body[range.clone()], haystack.lines());
+    let line = table.at(range.start);
+    let end = table.end(line).unwrap_or_else(|| haystack.ends().prevailing());
+    let has_ends = haystack.ends().first.is_some();
+    let clash = || Clash { line, old: pair.old.lines().next().unwrap_or_default().to_owned() };
+    if !whole {
+        let new = if has_ends { end.apply(&pair.new) } else { pair.new.to_string() };
+        return weave(&pair.old, place, &new).ok_or_else(clash);
+    }
+    if blank(&pair.new) {
+        return Ok(String::new());
+    }
+    let (old, new) = (Lines::of(&pair.old), Lines::of(&pair.new));
+    let first = |lines: &Lines<'_>| lines.contents().position(|line| !blank(line)).unwrap_or(0);
+    let found = [(0, old.content(first(&old)), table.content(line))];
+    let indent = Indent::learn(&found, &new, table);
+    let mut lead = String::new();
+    let mut moved = String::new();
+    for (at, text) in new.contents().enumerate().skip(first(&new)) {
+        if moved.is_empty() {
+            lead = indent.of_change(0, indentation(text));
+        } else if !blank(text) {
+            moved.push_str(&indent.of_addition(1, indentation(text)));
+        }
+        moved.push_str(text.trim_start());
+        if new.end(at).is_some() {
+            moved.push_str(if has_ends { end.as_str() } else { "\n" });
+        }
+    }
+    let core = weave(pair.old.trim(), place.trim(), moved.trim()).ok_or_else(clash)?;
+    Ok(lead + &core + &place[place.trim_end().len()..])
+}
+
 /// The walk over the steps.
 struct Walk<'a> {
     merge: &'a Merge<'a>,
@@ -105,6 +149,10 @@ struct Walk<'a> {
     added: Vec<usize>,
     /// Whether the last line of old went.
     dropped: bool,
+    /// Since the last line of old that the place has: the first one that it lacks, blank ones aside, ...
+    lost: Option<usize>,
+    /// ... and whether new drops one of them.
+    lost_dropped: bool,
 }
 
 impl Walk<'_> {
@@ -124,6 +172,8 @@ impl Walk<'_> {
                     self.next = at + 1;
                 } else if matches!(step, Step::Change(..)) {
                     return Err(self.clash(old, self.next));
+                } else {
+                    self.lose(old, false);
                 }
                 (self.dropped, self.gap) = (false, old + 1);
             }
@@ -134,6 +184,8 @@ impl Walk<'_> {
                         return Err(self.clash(old, at));
                     }
                     self.next = at + 1;
+                } else {
+                    self.lose(old, true);
                 }
                 (self.dropped, self.gap) = (true, old + 1);
             }
@@ -144,7 +196,10 @@ impl Walk<'_> {
     /// A line that new changes: the change is woven into the place's line.
     fn changed(&self, old: usize, new: usize, at: usize) -> Result<String, Clash> {
         let place = self.merge.line(at);
-        let (old_line, new_line) = (self.merge.old.content(old), self.merge.new.content(new));
+        let (mut old_line, mut new_line) = (self.merge.old.content(old), self.merge.new.content(new));
+        if self.bare_ends {
+            (old_line, new_line) = (old_line.trim_end(), new_line.trim_end());
+        }
         match weave(old_line.trim_start(), place.trim_start(), new_line.trim_start()) {
             Some(text) if blank(&text) => Ok(text),
             Some(text) => Ok(self.indent.of_change(old, indentation(new_line)) + &text),
@@ -160,6 +215,15 @@ impl Walk<'_> {
         let added = std::mem::take(&mut self.added);
         let bare = extra.clone().all(|at| blank(self.merge.line(at)));
         let both_went = self.dropped && dropping;
+        let (lost, lost_dropped) = (self.lost.take(), std::mem::take(&mut self.lost_dropped));
+        // Where the place has other lines than old, or none, it was changed; if new changes the same lines it is to the
+        // same ones or a clash.
+        if let Some(line) = lost.filter(|_| !self.same(&added, &extra)) {
+            let adds = added.iter().any(|&new| !blank(self.merge.new.content(new)));
+            if adds || (lost_dropped && !bare) {
+                return Err(self.clash(line, extra.start));
+            }
+        }
         if extra.is_empty() || (both_went && bare) {
             self.add(&added);
         } else if both_went {
@@ -176,6 +240,14 @@ impl Walk<'_> {
         }
         self.next = extra.end;
         Ok(())
+    }
+
+    /// Takes note of a line of old that the place lacks.
+    fn lose(&mut self, old: usize, dropped: bool) {
+        if !blank(self.merge.old.content(old)) {
+            self.lost.get_or_insert(old);
+            self.lost_dropped |= dropped;
+        }
     }
 
     fn same(&self, added: &[usize], extra: &Range<usize>) -> bool {
@@ -196,6 +268,8 @@ impl Walk<'_> {
             let rest = if self.bare_ends { rest.trim_end() } else { rest };
             let front = if front.is_empty() && rest.is_empty() || self.bare_ends && rest.is_empty() {
                 String::new()
+            } else if new == 0 {
+                self.indent.of_first(self.gap, front)
             } else {
                 self.indent.of_addition(self.gap, front)
             };

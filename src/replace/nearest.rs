@@ -52,7 +52,7 @@ pub(super) fn nearest<'a>(haystack: &Haystack<'_>, old: &'a str) -> Option<Neare
     let last = old.iter().rposition(|line| !blank(line))?;
     let old = &old[..=last];
     let mut best: Option<Nearest<'a>> = None;
-    for start in candidates(haystack, old) {
+    for (_, start) in starts(haystack, old).into_iter().take(CANDIDATES) {
         // A few lines more on both sides, for old may lack some.
         let slack = old.len() / 10 + 2;
         let from = usize::try_from(start.saturating_sub_unsigned(slack).max(0)).unwrap_or(0);
@@ -77,8 +77,8 @@ pub(super) fn nearest<'a>(haystack: &Haystack<'_>, old: &'a str) -> Option<Neare
     best
 }
 
-/// Lines (0-based, perhaps before the first) at which old may begin, those with the most votes first.
-fn candidates(haystack: &Haystack<'_>, old: &[&str]) -> Vec<isize> {
+/// Votes for lines (0-based, perhaps before the first) at which old may begin, the most first.
+pub(super) fn starts(haystack: &Haystack<'_>, old: &[&str]) -> Vec<(usize, isize)> {
     let mut votes: HashMap<isize, usize> = HashMap::new();
     let mut wanted: HashMap<u64, Vec<usize>> = HashMap::new();
     for (line, text) in old.iter().enumerate().filter(|(_, text)| !blank(text)) {
@@ -95,7 +95,7 @@ fn candidates(haystack: &Haystack<'_>, old: &[&str]) -> Vec<isize> {
         *votes.entry(line.cast_signed() - of.cast_signed()).or_default() += weight;
     };
     for (of, text) in old.iter().enumerate().filter(|(_, text)| !blank(text)) {
-        for &line in hits.get(&trimmed_key(text)).into_iter().flatten().filter(|_| wanted.len() <= LINES) {
+        for &line in hits.get(&trimmed_key(text)).into_iter().flatten() {
             if hits[&trimmed_key(text)].len() <= COMMON {
                 vote(line, of, text.trim().len());
             }
@@ -118,7 +118,7 @@ fn candidates(haystack: &Haystack<'_>, old: &[&str]) -> Vec<isize> {
         })
         .collect();
     ranked.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-    ranked.into_iter().take(CANDIDATES).map(|(_, start)| start).collect()
+    ranked
 }
 
 /// The longest words of old, each with the line it is first on.

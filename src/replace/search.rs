@@ -1,5 +1,33 @@
 //! Runs of lines found by their keys, in time linear in the text whatever the text and the run are.
 
+use super::haystack::Haystack;
+use super::lines::{Lines, blank};
+use super::{Finding, Pair, Place};
+
+/// Runs of as many lines as old has, found by the keys of their lines and confirmed line by line (number in old, old's
+/// line, the text's line): keys are hashes, and only the lines themselves say that they are equal.
+pub(super) fn line_runs<'a>(
+    haystack: &Haystack<'_>,
+    pair: &Pair<'a>,
+    all: bool,
+    keys: &[u64],
+    key: fn(&str) -> u64,
+    equal: impl Fn(usize, &str, &str) -> bool,
+) -> Finding<'a> {
+    let old = Lines::of(&pair.old);
+    if old.contents().all(blank) {
+        return Finding::none(pair);
+    }
+    let run: Vec<u64> = old.contents().map(key).collect();
+    let fits =
+        |at: usize| (0..old.count()).all(|line| equal(line, old.content(line), haystack.lines().content(at + line)));
+    let places = confirmed(occurrences(keys, &run), old.count(), all, fits)
+        .into_iter()
+        .map(|at| Place::of_lines(haystack, at..at + old.count(), &old, None))
+        .collect();
+    Finding { pair: pair.clone(), places }
+}
+
 /// So many places are counted at most where one is wanted; more are as ambiguous as these.
 pub(super) const COUNTED: usize = 1_000;
 

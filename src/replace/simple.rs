@@ -10,7 +10,7 @@ use super::{Finding, Fit, Pair, Place};
 use crate::text::LineEnd;
 
 /// Exact places. With `all` the leftmost ones that do not overlap, else overlapping ones too.
-pub(super) fn find<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, all: bool) -> Option<Finding<'a>> {
+pub(super) fn find<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, all: bool) -> Finding<'a> {
     let flat = haystack.flat();
     let old = Flat::of(&pair.old);
     let finder = Finder::new(old.text.as_bytes());
@@ -23,7 +23,7 @@ pub(super) fn find<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, all: bool) -> O
             break;
         }
     }
-    Some(Finding { pair: pair.clone(), places })
+    Finding { pair: pair.clone(), places }
 }
 
 /// New as it goes into an exact place: verbatim, with the line ends of the place. In a text of both kinds each line

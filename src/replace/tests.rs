@@ -14,6 +14,15 @@ fn edit(before: &str, old: &str, new: &str, all: bool) -> Result<(String, Found)
     Ok((after, found))
 }
 
+fn numbered(count: usize, head: &str, tail: &str) -> String {
+    (0..count).fold(String::new(), |text, at| text + head + &at.to_string() + " " + tail + "\n")
+}
+
+/// So much of a text that a failure stays readable.
+fn brief(text: &str) -> String {
+    text.chars().take(400).collect()
+}
+
 #[track_caller]
 fn check(strategy: &str, before: &str, old: &str, new: &str, after: &str) {
     match edit(before, old, new, false) {
@@ -21,7 +30,7 @@ fn check(strategy: &str, before: &str, old: &str, new: &str, after: &str) {
             assert_eq!(text, after, "\nby {} {before:?}\n{old:?}\n{new:?}", found.strategy);
             assert_eq!(found.strategy, strategy, "{before:?} {old:?} {new:?}");
         }
-        Err(miss) => panic!("{:?}: {}\n{before:?}\n{old:?}\n{new:?}", miss.kind, miss.explanation),
+        Err(miss) => panic!("{:?}: {}\n{:?}\n{old:?}\n{new:?}", miss.kind, miss.explanation, brief(before)),
     }
 }
 
@@ -34,9 +43,19 @@ fn check_all(before: &str, old: &str, new: &str, after: &str, near: usize) {
 #[track_caller]
 fn check_miss(kind: MissKind, before: &str, old: &str, new: &str) -> Miss {
     match edit(before, old, new, false) {
-        Ok((text, found)) => panic!("{} gave {text:?}\n{before:?}\n{old:?}\n{new:?}", found.strategy),
+        Ok((text, found)) => {
+            panic!("{} gave {:?}\n{:?}\n{:?}", found.strategy, brief(&text), brief(before), brief(old))
+        }
         Err(miss) => {
-            assert_eq!(miss.kind, kind, "{}\n{before:?}\n{old:?}\n{new:?}", miss.explanation);
+            assert_eq!(
+                miss.kind,
+                kind,
+                "{}\n{:?}\n{:?}\n{:?}",
+                miss.explanation,
+                brief(before),
+                brief(old),
+                brief(new)
+            );
             miss
         }
     }
@@ -229,14 +248,14 @@ fn a_miss_shows_the_closest_region() {
         "    let a = 1;\n    call(a, c);\n    surplus();\n    done(a);\n",
         "x\n",
     );
-    expect_test::expect![[r#"
+    expect_test::expect![[r"
         old_string is not in the text. The closest is lines 2-4 (71 % alike; - is what you sent, + is what is there):
         2       let a = 1;
           -     call(a, c);
-          -     surplus();
         3 +     call(a, b);
+          -     surplus();
         4       done(a);
-        Send the lines as they are there, or read the file again if you expected something else."#]]
+        Send the lines as they are there, or read the file again if you expected something else."]]
     .assert_eq(&miss.explanation);
     assert_eq!(miss.lines, [2, 3, 4]);
     // A wrong first line and a word in common are enough.
@@ -254,7 +273,8 @@ fn an_ambiguity_names_its_places() {
         old_string fits 2 places, so nothing was changed:
           line 2: `x = 1` (1 above, line 1: `def a():`)
           line 6: `x = 1` (1 above, line 5: `def b():`)
-        Add lines around it to old_string (and to new_string) that only the right place has, or set replace_all to change every one."]]
+        Add lines around it that only the right place has, to old_string and to new_string,
+        or set replace_all to change every one."]]
     .assert_eq(&miss.explanation);
     assert_eq!(miss.lines, [2, 6]);
 }
@@ -265,9 +285,9 @@ fn what_is_told_is_bounded() {
     let before = line.repeat(3_000);
     let miss = check_miss(MissKind::Ambiguous, &before, &line, "y\n");
     assert!(miss.explanation.len() < 8_000, "{}", miss.explanation.len());
-    let old: String = (0..2_000).map(|at| format!("line number {at} {}\n", "z".repeat(300))).collect();
+    let old: String = numbered(2_000, "line number ", &"z".repeat(300));
     let before = old.replace("line number 7", "another 7");
-    let miss = check_miss(MissKind::NotFound, &before, &format!("{old}and one\n"), "y\n");
+    let miss = check_miss(MissKind::Conflict, &before, &format!("{old}and one\n"), "y\n");
     assert!(miss.explanation.len() < 10_000, "{}", miss.explanation.len());
 }
 
@@ -278,7 +298,7 @@ fn hostile_texts_are_searched_in_linear_time() {
     check_miss(MissKind::NotFound, &braces, &format!("{}x\n", "}\n".repeat(5_000)), "y\n");
     check_miss(MissKind::Ambiguous, &braces, &"  }\n".repeat(5_000), "y\n");
     check_miss(MissKind::NotFound, &"a".repeat(2_000_000), &format!("{}b", "a".repeat(10_000)), "y");
-    let distinct: String = (0..100_000).map(|at| format!("    call_{at}(value);\n")).collect();
+    let distinct: String = numbered(100_000, "    call_", "(value);");
     check_miss(MissKind::NotFound, &distinct, "if nothing {\n    like_this();\n}\n", "y\n");
 }
 
@@ -311,12 +331,12 @@ fn fixtures() {
             }
             (Err(miss), None, Some(expected)) => {
                 let mut lines = expected.lines();
-                if lines.next() != Some(format!("{:?}", miss.kind).as_str()) {
-                    Some(format!("{:?}: {}", miss.kind, miss.explanation))
-                } else {
+                if lines.next() == Some(format!("{:?}", miss.kind).as_str()) {
                     lines
                         .find(|line| !miss.explanation.contains(line))
                         .map(|line| format!("{line:?} is not said in: {}", miss.explanation))
+                } else {
+                    Some(format!("{:?}: {}", miss.kind, miss.explanation))
                 }
             }
             (Ok((text, found)), None, Some(_)) => Some(format!("by {}, where none was right:\n{text}", found.strategy)),
@@ -358,13 +378,15 @@ proptest! {
         prop_assume!(places == 1);
         let (after, found) = edit(&before, &old, &new, false).unwrap();
         prop_assert_eq!(found.strategy, "simple");
-        prop_assert_eq!(found.similarity, 1.0);
+        prop_assert!(found.similarity >= 1.0);
         let at = before.len() - body.len() + body.find(&old).unwrap();
         prop_assert_eq!(after, format!("{}{new}{}", &before[..at], &before[at + old.len()..]));
     }
 
     #[test]
-    fn all_exact_places_are_those_of_the_standard_library(before in text(), from in 0usize..40, len in 1usize..4, new in text()) {
+    fn all_exact_places_are_those_of_the_standard_library(
+        before in text(), from in 0usize..40, len in 1usize..4, new in text(),
+    ) {
         let (before, new) = (before.replace(['\r', '\u{feff}'], ""), new.replace('\r', ""));
         let old: String = before.chars().skip(from % (before.chars().count() + 1)).take(len).collect();
         prop_assume!(!old.is_empty() && old != new);
@@ -414,14 +436,14 @@ proptest! {
     /// Old as the model dedents, indents or decorates it: the result is what the exact edit gives.
     #[test]
     fn an_inexact_edit_is_the_exact_one(
-        lines in proptest::collection::vec("[a-d]{1,4}", 3..8), from in 0usize..6, count in 2usize..4, depth in 0usize..3,
-        more in 0usize..3, trailing in any::<bool>(), drop in any::<bool>(), crlf in any::<bool>(),
+        lines in proptest::collection::vec("[a-d]{1,4}", 3..8), from in 0usize..6, count in 2usize..4,
+        depth in 0usize..3, more in 0usize..3, trailing in any::<bool>(), drop in any::<bool>(), crlf in any::<bool>(),
     ) {
         let lines: Vec<String> = lines.iter().enumerate().map(|(at, word)| format!("{word}_{at}")).collect();
         let (from, depth) = (from.min(lines.len() - 2), depth * 4);
         let to = (from + count).min(lines.len());
         let indented = |lines: &[String], depth: usize, tail: &str| -> String {
-            lines.iter().map(|line| format!("{}{line}{tail}\n", " ".repeat(depth))).collect()
+            lines.iter().flat_map(|line| [" ".repeat(depth), line.clone(), format!("{tail}\n")]).collect()
         };
         let mut changed = lines[from..to].to_vec();
         if drop { changed.remove(0); } else { changed[0] = "new one".into(); changed.insert(1, "new two".into()); }

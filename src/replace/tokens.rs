@@ -3,6 +3,8 @@
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
+use super::haystack::Flat;
+
 /// Above this many tokens on both sides together only common beginnings and endings are taken for unchanged.
 const DIFF_LIMIT: usize = 4_000;
 
@@ -13,8 +15,6 @@ pub(super) struct Token<'a> {
     pub(super) key: &'a str,
     /// The characters themselves.
     pub(super) text: &'a str,
-    /// Where they begin, in bytes.
-    pub(super) at: usize,
 }
 
 /// The plain form of a character that only looks like another one.
@@ -44,7 +44,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
         } else {
             (c.len_utf8(), plain(c))
         };
-        tokens.push(Token { key: key.unwrap_or(&rest[..len]), text: &rest[..len], at });
+        tokens.push(Token { key: key.unwrap_or(&rest[..len]), text: &rest[..len] });
         at += len;
     }
     tokens
@@ -79,9 +79,10 @@ pub(super) fn weave(old: &str, place: &str, new: &str) -> Option<String> {
     Some(out)
 }
 
-/// Of two changes of what is alike, the one that was made; the place's when both were.
+/// Of two changes of what is alike, the one that was made; the place's when both were. Line ends are no change.
 fn three_way<'a>(old: &str, place: &'a str, new: &'a str) -> &'a str {
-    if place == old { new } else { place }
+    let same = |a: &str, b: &str| a == b || Flat::of(a).text == Flat::of(b).text;
+    if same(place, old) && !same(place, new) { new } else { place }
 }
 
 fn lead(text: &str) -> &str {

@@ -230,9 +230,10 @@ impl Front {
 
     fn closed(&self, closed: &DidSaveOrClose) {
         let uri = &closed.text_document.uri;
-        match self.key(uri) {
-            Some(key) => self.rooms.workspace.documents.close(&key),
-            None => debug!(uri, "a document that is not open was closed"),
+        if let Some(key) = self.key(uri) {
+            self.rooms.workspace.documents.close(&key);
+        } else {
+            debug!(uri, "a document that is not open was closed");
         }
     }
 

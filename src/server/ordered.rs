@@ -168,9 +168,10 @@ impl Running {
 
     fn cancel(&self, params: Option<&Value>) {
         let id = params.and_then(|params| serde_json::from_value::<Id>(params["id"].clone()).ok());
-        match id.as_ref().and_then(|id| self.lock().get(id).cloned()) {
-            Some(cancel) => cancel.cancel(),
-            None => debug!(?id, "nothing to cancel"),
+        if let Some(cancel) = id.as_ref().and_then(|id| self.lock().get(id).cloned()) {
+            cancel.cancel();
+        } else {
+            debug!(?id, "nothing to cancel");
         }
     }
 }

@@ -417,3 +417,87 @@ impl Outbox {
         self.inner.answered(Response::from_ok(id, Value::Null));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::{FutureExt as _, SinkExt as _, StreamExt as _};
+
+    use super::*;
+    use crate::ports::SystemClock;
+
+    fn pair() -> (Outbox, Outgoing, Answers) {
+        let (outbox, socket) = outbox(Arc::new(SystemClock));
+        let (outgoing, answers) = socket.split();
+        (outbox, outgoing, answers)
+    }
+
+    #[tokio::test]
+    async fn a_fence_is_passed_only_after_everything_before_it() {
+        let (outbox, mut outgoing, _answers) = pair();
+        outbox.notify("one", json!({}));
+        outbox.notify("two", json!({}));
+        let mut fence = Box::pin(outbox.fence());
+        assert_eq!(fence.as_mut().now_or_never(), None);
+        outbox.notify("three", json!({}));
+        for method in ["one", "two"] {
+            assert_eq!(outgoing.next().await.unwrap().method(), method);
+            assert_eq!(fence.as_mut().now_or_never(), None, "{method} has been taken, but not been encoded");
+        }
+        assert_eq!(outgoing.next().await.unwrap().method(), "three");
+        assert_eq!(fence.as_mut().now_or_never(), Some(()));
+    }
+
+    #[tokio::test]
+    async fn a_fence_stops_nobody_when_the_transport_has_ended() {
+        let (outbox, outgoing, _answers) = pair();
+        let fence = outbox.fence();
+        drop(outgoing);
+        fence.await;
+        outbox.fence().await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_question_ends_once() {
+        let (outbox, mut outgoing, mut answers) = pair();
+        let asking = outbox.ask("ask", json!({}), Some(Duration::from_secs(1)));
+        assert_eq!(asking.await, Err(AskError::Timeout));
+        let methods: Vec<_> = [outgoing.next().await, outgoing.next().await].into_iter().flatten().collect();
+        assert_eq!(methods[1].method(), "$/cancelRequest");
+        assert_eq!(methods[1].params(), Some(&json!({ "id": 1 })));
+        // Late, for a question that was never asked, and with an id that is not ours.
+        for id in [Id::Number(1), Id::Number(99), Id::Null, Id::String("1".into())] {
+            answers.send(Response::from_ok(id, json!({}))).await.unwrap();
+        }
+        assert_eq!(outbox.open(), Vec::<String>::new());
+
+        let mut asking = Box::pin(outbox.ask("ask", json!({}), None));
+        assert_eq!(asking.as_mut().now_or_never(), None);
+        assert_eq!(outbox.open(), ["editor ask"]);
+        answers.send(Response::from_ok(Id::Number(2), json!(7))).await.unwrap();
+        assert_eq!(asking.await, Ok(json!(7)));
+    }
+
+    #[tokio::test]
+    async fn the_end_answers_every_question_and_refuses_new_ones() {
+        let (outbox, _outgoing, _answers) = pair();
+        let mut asking = Box::pin(outbox.ask("ask", json!({}), None));
+        assert_eq!(asking.as_mut().now_or_never(), None);
+        let (sender, told) = oneshot::channel();
+        outbox.ask_inline("ask", json!({}), Box::new(move |answer| drop(sender.send(answer))));
+        outbox.hang_up();
+        assert_eq!(asking.await, Err(AskError::Gone));
+        assert_eq!(told.await, Ok(Err(AskError::Gone)));
+        assert_eq!(outbox.ask("ask", json!({}), None).await, Err(AskError::Gone));
+    }
+
+    #[tokio::test]
+    async fn an_edit_that_was_sent_is_not_taken_back() {
+        let (outbox, mut outgoing, _answers) = pair();
+        outbox.met(Client { apply_edit: true, ..Client::default() });
+        let edit = ApplyEdit { uri: "untitled:a".into(), version: 3, edits: Vec::new(), label: "edit".into() };
+        drop(outbox.apply_edit(edit, Duration::from_mins(1)).now_or_never());
+        assert_eq!(outgoing.next().await.unwrap().method(), "workspace/applyEdit");
+        assert!(outgoing.next().now_or_never().is_none());
+        assert_eq!(outbox.open(), Vec::<String>::new());
+    }
+}

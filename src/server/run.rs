@@ -80,14 +80,13 @@ async fn end_of(front: &Arc<Front>, ports: &Ports, signals: bool) -> u8 {
     let watched = async {
         if signals {
             lifecycle::watch_signals(gone.clone()).await;
-        } else {
-            std::future::pending().await
         }
+        std::future::pending::<()>().await;
     };
     let parent = async {
         let process_id = front.introduced().await;
         lifecycle::watch_parent(process_id, Arc::clone(&ports.clock), gone.clone()).await;
-        std::future::pending().await
+        std::future::pending::<()>().await;
     };
     let code = tokio::select! {
         code = front.gone.wait() => code,

@@ -43,7 +43,7 @@ impl Tool for Edit {
         title: "Edit a file",
         capabilities: &[Capability::ReadsFiles, Capability::WritesFiles],
         parallel: false,
-        deadline: Duration::from_secs(60),
+        deadline: Duration::from_mins(1),
         aliases: &[
             ("filePath", "file_path"),
             ("path", "file_path"),
@@ -110,7 +110,7 @@ impl Rewrite for Replacement {
         let Some(before) = before else { return self.create() };
         let text = before.to_string();
         let request = Request { old: &self.old, new: &self.new, all: self.all };
-        let found = replace::find(&text, &request).map_err(|miss| self.refuse(miss))?;
+        let found = replace::find(&text, &request).map_err(|miss| self.refuse(&miss))?;
         Ok(Rewritten { hunks: hunks(&text, &found), notes: self.notes(&found), splices: found.splices })
     }
 }
@@ -129,11 +129,11 @@ impl Replacement {
             ));
         }
         let request = Request { old: "", new: &self.new, all: self.all };
-        let found = replace::find("", &request).map_err(|miss| self.refuse(miss))?;
+        let found = replace::find("", &request).map_err(|miss| self.refuse(&miss))?;
         Ok(Rewritten { hunks: hunks("", &found), notes: vec![], splices: found.splices })
     }
 
-    fn refuse(&self, miss: Miss) -> Refusal {
+    fn refuse(&self, miss: &Miss) -> Refusal {
         let kind = match miss.kind {
             MissKind::Identical | MissKind::EmptyOld | MissKind::Elision => RefusalKind::InvalidArguments,
             MissKind::NotFound => RefusalKind::NotFound,
@@ -155,8 +155,8 @@ impl Replacement {
         }
         if found.strategy != "simple" {
             notes.push(format!(
-                "old_string was not there exactly; it was found by {} ({:.0} % alike, white space aside), and only what \
-                 new_string changes of it was changed.",
+                "old_string was not there exactly; it was found by {} ({:.0} % alike, white space aside), and only \
+                 what new_string changes of it was changed.",
                 found.strategy,
                 (found.similarity * 100.0).floor()
             ));

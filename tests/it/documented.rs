@@ -147,11 +147,11 @@ fn with_examples(page: &str, examples: &BTreeMap<&'static str, String>) -> Strin
             out.push_str(line);
             out.push('\n');
         }
-        if line == "```json" {
-            if let Some(example) = method.as_deref().and_then(|method| examples.get(method)) {
-                out.push_str(example);
-                skipping = true;
-            }
+        if line == "```json"
+            && let Some(example) = method.as_deref().and_then(|method| examples.get(method))
+        {
+            out.push_str(example);
+            skipping = true;
         }
     }
     out

@@ -73,7 +73,7 @@ impl Double {
     }
 
     /// The tools of the double: `look` (which version is there), `wait` (at the gate `arguments.gate`), `edit` (asks for
-    /// an edit and waits for the answer), `panic`, `block` (its thread, until the gate), `chatter` (tells news).
+    /// an edit and waits for the answer, `arguments.stubborn`: also when it is cancelled), `panic`, `block` (its thread, until the gate), `chatter` (tells news).
     async fn run(&self, params: CallParams, ticket: Option<i32>, cancel: CancellationToken) -> CallResult {
         let argument = |name: &str| params.arguments.as_ref().map_or(Value::Null, |all| all[name].clone());
         let gate = argument("gate").as_str().unwrap_or("gate").to_owned();
@@ -93,7 +93,10 @@ impl Double {
                     edits: vec![TextEdit { range: Range { start: at, end: at }, new_text: "x".into() }],
                     label: "edit".into(),
                 };
-                let asking = self.editor.apply_edit(edit, Duration::from_secs(60));
+                // By itself longer than these tests wait for anything.
+                let seconds = argument("seconds").as_u64().unwrap_or(100_000);
+                let asking = self.editor.apply_edit(edit, Duration::from_secs(seconds));
+                let cancel = if argument("stubborn") == true { CancellationToken::new() } else { cancel };
                 tokio::select! {
                     reply = asking => {
                         let reply = reply.map_or_else(|error| error.to_string(), |reply| format!("{}", reply.applied));

@@ -61,13 +61,18 @@ async fn an_output_that_is_closed_ends_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_does_not_end_does_not_keep_it() {
+async fn calls_end_at_once_when_the_editor_is_gone() {
     let mut bench = Bench::ready("start").await;
-    // Waits at its gate, and is cancelled; the one that blocks for ever is left behind after a short grace.
     bench.call("wait", json!({}));
-    bench.editor.ask("shutdown", Value::Null).await;
-    bench.editor.notify("exit", Value::Null);
-    assert_eq!(bench.editor.exit_code().await, Some(0));
+    bench.call("edit", json!({}));
+    // Cannot be cancelled any more, but nobody will answer it either.
+    bench.call("edit", json!({ "stubborn": true }));
+    bench.editor.asked("workspace/applyEdit").await;
+    bench.editor.asked("workspace/applyEdit").await;
+    let before = tokio::time::Instant::now();
+    bench.editor.close_their_input();
+    assert_eq!(bench.editor.exit_code().await, Some(1));
+    assert_eq!(before.elapsed(), std::time::Duration::ZERO, "on the paused clock: nothing was waited for");
     bench.editor.accept_rest();
 }
 

@@ -1,6 +1,7 @@
 //! What the front understands, and what it makes of messages that nobody should send.
 
 use expect_test::expect;
+use ropewalk::ports::{Disk as _, SystemDisk};
 use serde_json::{Value, json};
 
 use crate::doubles::{Bench, DOCUMENT};
@@ -257,7 +258,7 @@ async fn an_editor_answers_edits_in_its_manner() {
 #[tokio::test(start_paused = true)]
 async fn an_edit_that_is_never_answered_ends_at_its_deadline() {
     let mut bench = Bench::ready("start").await;
-    let id = bench.call("edit", json!({}));
+    let id = bench.call("edit", json!({ "seconds": 60 }));
     let (asked, params) = bench.editor.asked("workspace/applyEdit").await;
     expect![[r#"{"label":"edit","edit":{"documentChanges":[{"textDocument":{"uri":"untitled:one","version":1},"edits":[{"range":{"start":{"line":0,"character":0},"end":{"line":0,"character":0}},"newText":"x"}]}]}}"#]]
         .assert_eq(&params.to_string());
@@ -292,4 +293,86 @@ async fn an_answer_without_a_result_is_an_answer() {
     let reply = bench.editor.result(id).await["structuredContent"]["reply"].clone();
     assert_eq!(reply, "the editor answered with an error: what? (-32601)");
     assert_eq!(bench.editor.leave().await, 0);
+}
+
+/// What the double was told since the last time.
+fn told(bench: &Bench) -> Vec<Value> {
+    std::mem::take(&mut *bench.double.told.lock().unwrap())
+}
+
+#[tokio::test(start_paused = true)]
+async fn folders_trust_and_settings_reach_the_rooms_in_order() {
+    let place = tempfile::tempdir().unwrap();
+    // Some temporary folders are behind a link.
+    let place = SystemDisk.canonicalize(place.path()).unwrap();
+    let (one, two) = (place.join("one"), place.join("two"));
+    let uri = |path: &std::path::Path| url::Url::from_file_path(path).unwrap().to_string();
+    let mut bench = Bench::start().await;
+    let params = json!({
+        "capabilities": {},
+        "workspaceFolders": [{ "uri": uri(&one), "name": "one" }],
+        "initializationOptions": { "trusted": true, "output": { "maxBytes": 5000 } },
+    });
+    bench.editor.ask("initialize", params).await;
+    assert!(bench.rooms.trust.covers(&one) && !bench.rooms.trust.covers(&two));
+    assert_eq!(
+        told(&bench),
+        [
+            json!("trust"),
+            json!({ "maxBytes": 30_000, "folders": [one] }),
+            json!({ "maxBytes": 5000, "folders": [one] }),
+        ]
+    );
+
+    let event = json!({ "added": [{ "uri": uri(&two) }], "removed": [{ "uri": uri(&one) }] });
+    bench.editor.notify("workspace/didChangeWorkspaceFolders", json!({ "event": event }));
+    let settings = json!({ "ropewalk": { "output": { "maxBytes": 6000 }, "typo": 1 } });
+    bench.editor.notify("workspace/didChangeConfiguration", json!({ "settings": settings }));
+    bench.editor.notify("ropewalk/didChangeTrust", json!({ "root": uri(&one), "trusted": true }));
+    let changes = json!([{ "uri": uri(&two.join("a")), "type": 1 }, { "uri": uri(&two.join("b")), "type": 3 }]);
+    bench.editor.notify("workspace/didChangeWatchedFiles", json!({ "changes": changes }));
+    let context = json!({ "uri": "file:///x", "openEditors": ["file:///x"] });
+    bench.editor.notify("ropewalk/didChangeContext", context);
+    bench.editor.ask("ropewalk/settle", json!({})).await;
+    assert!(bench.rooms.trust.covers(&one), "by name now");
+    assert!(bench.rooms.trust.covers(&two), "because every open folder is");
+    assert_eq!(bench.rooms.workspace.roots().folders, [two.clone()]);
+    assert_eq!(bench.rooms.context.now().open_editors, ["file:///x"]);
+    assert_eq!(
+        told(&bench),
+        [
+            json!("trust"),
+            json!("trust"),
+            json!({ "maxBytes": 5000, "folders": [two] }),
+            json!({ "maxBytes": 6000, "folders": [two] }),
+            json!("trust"),
+            json!({ "file": { "uri": uri(&two.join("a")), "type": "created", "by": "user" } }),
+            json!({ "file": { "uri": uri(&two.join("b")), "type": "deleted", "by": "user" } }),
+        ]
+    );
+    let remark = bench.editor.next().await;
+    assert_eq!(remark["method"], "window/logMessage");
+    assert!(remark["params"]["message"].as_str().unwrap().starts_with("Ropewalk: setting typo: "), "{remark}");
+    assert_eq!(bench.editor.leave().await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn trust_can_be_a_list_and_is_nothing_else() {
+    for (trusted, covered) in [
+        (json!(["file:///listed"]), vec!["/listed", "/listed/below"]),
+        (json!("file:///listed"), vec![]),
+        (json!(1), vec![]),
+        (json!(false), vec![]),
+        (Value::Null, vec![]),
+    ] {
+        let mut bench = Bench::start().await;
+        let options = json!({ "trusted": trusted });
+        bench.editor.ask("initialize", json!({ "capabilities": {}, "initializationOptions": options })).await;
+        for path in ["/listed", "/listed/below", "/", "/other"] {
+            let trust = bench.rooms.trust.covers(std::path::Path::new(path));
+            assert_eq!(trust, covered.contains(&path), "{options} {path}");
+        }
+        bench.editor.accept_rest();
+        assert_eq!(bench.editor.leave().await, 0);
+    }
 }

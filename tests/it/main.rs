@@ -2,6 +2,12 @@
 //! it; and the life cycle of the real binary.
 
 #![expect(unreachable_pub, reason = "the modules of a test binary are for each other")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "clippy does not take the functions beside tests for tests"
+)]
+#![expect(clippy::needless_pass_by_value, reason = "JSON is made where it is passed")]
 
 mod documented;
 mod doubles;

@@ -146,3 +146,63 @@ async fn same_text_of(editor: &mut FakeEditor) {
     assert_eq!((&text["text"], &text["version"]), (&json!(ours.text), &json!(ours.version)));
     assert_eq!(text["unsaved"], true);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_question_is_taken_back_when_its_call_is_cancelled() {
+    let (mut editor, disk) = editor_with_notes().await;
+    disk.put("/elsewhere/plan.txt", "a plan\n");
+    let read = call(&mut editor, "read", json!({ "file_path": "/elsewhere/plan.txt" }));
+    let (question, _) = editor.asked("ropewalk/approve").await;
+    editor.notify("$/cancelRequest", json!({ "id": read }));
+    assert_eq!(editor.result(read).await["status"], "cancelled");
+    let taken_back = editor.next_where(|message| message["method"] == "$/cancelRequest").await.unwrap();
+    assert_eq!(taken_back["params"]["id"], question);
+    // A late yes changes nothing.
+    editor.respond(&question, json!({ "decisions": [{ "callId": "c1", "decision": "always" }] }));
+    drop_news(&mut editor).await;
+    assert_eq!(editor.leave().await, 0);
+}
+
+/// An editor that knows nothing of ours; `message_actions`: it shows messages with buttons.
+async fn plain_editor(message_actions: bool) -> FakeEditor {
+    let disk = MemoryDisk::new().with_file("/elsewhere/plan\u{202e}.txt", "a plan\n").with_dir("/w");
+    let ports = Ports { disk: Arc::new(disk), ..Ports::system() };
+    let options = ServeOptions { repeatable: true, ..ServeOptions::default() };
+    let mut editor = FakeEditor::start(|input, output| tokio::spawn(server::serve(input, output, ports, options)));
+    let window = if message_actions { json!({ "showMessage": { "messageActionItem": {} } }) } else { json!({}) };
+    let params = json!({ "rootUri": "file:///w", "capabilities": { "window": window } });
+    editor.ask("initialize", params).await;
+    editor
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plain_editor_asks_by_a_message_with_buttons() {
+    let answers = [
+        (json!({ "title": "Allow once" }), "ok"),
+        (json!({ "title": "Deny" }), "denied"),
+        (json!({ "title": "allow once" }), "denied"),
+        (Value::Null, "denied"),
+    ];
+    for (answer, status) in answers {
+        let mut editor = plain_editor(true).await;
+        let read = call(&mut editor, "read", json!({ "file_path": "/elsewhere/plan\u{202e}.txt" }));
+        let (question, params) = editor.asked("window/showMessageRequest").await;
+        let message = params["message"].as_str().unwrap();
+        assert!(message.contains("/elsewhere/plan\\u{202e}.txt"), "{message}");
+        let titles: Vec<&str> =
+            params["actions"].as_array().unwrap().iter().map(|action| action["title"].as_str().unwrap()).collect();
+        assert_eq!(titles, ["Allow once", "Allow in this session", "Deny"]);
+        editor.respond(&question, answer);
+        assert_eq!(editor.result(read).await["status"], status);
+        assert_eq!(editor.leave().await, 0);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_editor_that_cannot_ask_means_no() {
+    let mut editor = plain_editor(false).await;
+    let read = call(&mut editor, "read", json!({ "file_path": "/elsewhere/plan\u{202e}.txt" }));
+    let result = editor.result(read).await;
+    assert_eq!(result["status"], "denied", "{result}");
+    assert_eq!(editor.leave().await, 0);
+}

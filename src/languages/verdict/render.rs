@@ -6,6 +6,7 @@
 //! from run to run.
 
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
 use super::conclusion::{checks, conclusion};
 use super::{Conclusion, DiagnosticsReport, DocumentReport, FileReport, Problem, Severity, SourceReport, Verdict};
@@ -18,9 +19,14 @@ const OTHER_FILES: usize = 5;
 const ERRORS_PER_FILE: usize = 5;
 
 /// What a model reads of a report; lines ended by LF, none after the last, no other control characters. Empty if the
-/// report is.
+/// report is. Files are named by their whole paths.
 pub fn render(report: &DiagnosticsReport) -> String {
-    let mut out = Lines::default();
+    render_within(report, &[])
+}
+
+/// The same, with files in these folders (absolute paths) named by their path from there.
+pub fn render_within(report: &DiagnosticsReport, folders: &[PathBuf]) -> String {
+    let mut out = Lines { text: String::new(), folders };
     for document in &report.documents {
         render_document(document, &mut out);
     }
@@ -35,12 +41,19 @@ pub fn render(report: &DiagnosticsReport) -> String {
 }
 
 /// Lines under way, indented by two spaces a level.
-#[derive(Default)]
-struct Lines {
+struct Lines<'a> {
     text: String,
+    folders: &'a [PathBuf],
 }
 
-impl Lines {
+impl Lines<'_> {
+    /// How a document is named.
+    fn name(&self, uri: &str) -> String {
+        let path = path_of(uri);
+        let inside = self.folders.iter().find_map(|folder| Path::new(&path).strip_prefix(folder).ok()?.to_str());
+        inside.filter(|inside| !inside.is_empty()).map_or_else(|| path.clone(), str::to_owned)
+    }
+
     /// Adds what may be several lines; those after the first stand two levels deeper, so that nothing that is quoted can
     /// pass for a line of ours.
     fn push(&mut self, level: usize, content: &str) {
@@ -56,9 +69,9 @@ impl Lines {
     }
 }
 
-fn render_document(document: &DocumentReport, out: &mut Lines) {
+fn render_document(document: &DocumentReport, out: &mut Lines<'_>) {
     let told = Told::of(document);
-    let mut head = format!("{}: {}", path_of(&document.uri), told.headline(document));
+    let mut head = format!("{}: {}", out.name(&document.uri), told.headline(document));
     let checked = document.sources.iter().any(|source| source.verdict == Verdict::Fresh && checks(source));
     let credits: Vec<String> = document.sources.iter().filter_map(|source| credit(source, checked)).collect();
     if !credits.is_empty() {
@@ -95,7 +108,7 @@ struct Found<'a> {
 
 impl Found<'_> {
     /// `line:column severity [who code] message`, both 1-based.
-    fn push(&self, mark: &str, out: &mut Lines) {
+    fn push(&self, mark: &str, out: &mut Lines<'_>) {
         let Problem { range, severity, source, code, message } = self.problem;
         let (line, column) = (u64::from(range.start.line) + 1, u64::from(range.start.character) + 1);
         let who = one_line(source.as_deref().unwrap_or(self.id));
@@ -233,10 +246,10 @@ fn remark(source: &SourceReport, checked: bool) -> Option<String> {
     Some(line)
 }
 
-fn render_other(file: &FileReport, out: &mut Lines) {
+fn render_other(file: &FileReport, out: &mut Lines<'_>) {
     let mut list: Vec<Found<'_>> = file.new.iter().map(|problem| Found { problem, id: &file.source }).collect();
     list.sort_by_key(|found| (found.problem.severity, found.problem.range));
-    let (path, who) = (path_of(&file.uri), one_line(&file.source));
+    let (path, who) = (out.name(&file.uri), one_line(&file.source));
     out.push(0, &format!("{path}: the edit introduced {} there [{who}]", tally(&list)));
     for found in list.iter().take(ERRORS_PER_FILE) {
         found.push("", out);

@@ -1,0 +1,92 @@
+//! `blockAnchor`: the first and the last line hold the block between them.
+//!
+//! Strict: as many lines as old, equal once white space is collapsed. Relaxed: the block may have changed a little.
+
+use super::align::{agreement, partners, region_cost};
+use super::haystack::{Haystack, collapsed_key, trimmed_key};
+use super::lines::Lines;
+use super::search::line_runs;
+use super::{Finding, Pair, Place};
+use crate::text::similarity;
+
+/// The interior of a relaxed block is at least this alike.
+const INTERIOR: f64 = 0.7;
+
+/// Each changed line of it is at least this alike.
+const LINE: f64 = 0.5;
+
+/// The first and the last line of a relaxed block have at least so many letters or digits: a brace holds nothing.
+const ANCHOR: usize = 3;
+
+/// More candidates than this are too many to tell apart.
+const CANDIDATES: usize = 64;
+
+/// The first and last line equal once trimmed, the others once white space is collapsed.
+pub(super) fn strict<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, all: bool) -> Finding<'a> {
+    let last = Lines::of(&pair.old).count().saturating_sub(1);
+    if last < 2 {
+        return Finding::none(pair);
+    }
+    line_runs(haystack, pair, all, haystack.collapsed(), collapsed_key, |line, old, here| {
+        if line == 0 || line == last {
+            old.trim() == here.trim()
+        } else {
+            similarity::collapsed(old).eq(similarity::collapsed(here))
+        }
+    })
+}
+
+/// The first and last line equal once trimmed, and what is between them alike.
+pub(super) fn relaxed<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, _all: bool) -> Finding<'a> {
+    let table = Lines::of(&pair.old);
+    let old: Vec<&str> = table.contents().collect();
+    let [first, .., last] = old[..] else { return Finding::none(pair) };
+    let holds = |line: &str| line.chars().filter(|c| c.is_alphanumeric()).count() >= ANCHOR;
+    if old.len() < 3 || !holds(first) || !holds(last) {
+        return Finding::none(pair);
+    }
+    let slack = slack(old.len());
+    let (first_key, last_key) = (trimmed_key(first), trimmed_key(last));
+    let keys = haystack.trimmed();
+    let mut candidates = Vec::new();
+    for start in (0..keys.len()).filter(|&line| keys[line] == first_key) {
+        let shortest = (start + old.len()).saturating_sub(slack).max(start + 2);
+        for end in shortest..=(start + old.len() + slack).min(keys.len()) {
+            if keys[end - 1] == last_key {
+                candidates.push(start..end);
+            }
+        }
+        if candidates.len() > CANDIDATES {
+            return Finding::none(pair);
+        }
+    }
+    let mut best = 0;
+    let mut blocks = Vec::new();
+    for lines in candidates {
+        let here: Vec<&str> = lines.clone().map(|line| haystack.lines().content(line)).collect();
+        if here[0].trim() != first.trim() || here[here.len() - 1].trim() != last.trim() {
+            continue;
+        }
+        let (inside, inner) = (&old[1..old.len() - 1], &here[1..here.len() - 1]);
+        let inside_partners = partners(inside, inner, LINE);
+        let agrees = agreement(inside, inner, &inside_partners);
+        best = best.max(agrees);
+        if region_cost(inside, inner, &inside_partners).similarity() < INTERIOR {
+            continue;
+        }
+        let mut all: Vec<Option<usize>> = vec![Some(0)];
+        all.extend(inside_partners.into_iter().map(|partner| partner.map(|at| at + 1)));
+        all.push(Some(here.len() - 1));
+        blocks.push((agrees, Place::of_lines(haystack, lines, &table, Some(all))));
+    }
+    // Another block that agrees with more of old, but has too many other lines, may be the one that is meant.
+    if blocks.len() == 1 && blocks[0].0 < best {
+        return Finding::none(pair);
+    }
+    Finding { pair: pair.clone(), places: blocks.into_iter().map(|(_, place)| place).collect() }
+}
+
+/// How many lines a block may have more or fewer than old.
+pub(super) fn slack(lines: usize) -> usize {
+    (lines / 10).max(1)
+}

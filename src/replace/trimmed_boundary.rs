@@ -1,0 +1,56 @@
+//! `trimmedBoundary`: old without its blank first and last lines.
+
+use std::borrow::Cow;
+
+use super::haystack::Haystack;
+use super::lines::{Lines, blank};
+use super::{Finding, Pair, above, first_of};
+
+/// The strategies above, on the pair without its blank boundary lines.
+pub(super) fn find<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, all: bool) -> Finding<'a> {
+    match trimmed(pair) {
+        Some(trimmed) => first_of(above("trimmedBoundary"), haystack, &trimmed, all),
+        None => Finding::none(pair),
+    }
+}
+
+/// Old without its blank boundary lines, and new without as many of its own. `None` when old has none, or nothing else.
+pub(super) fn trimmed<'a>(pair: &Pair<'_>) -> Option<Pair<'a>> {
+    let old = Lines::of(&pair.old);
+    let lead = old.contents().take_while(|line| blank(line)).count();
+    let tail = (0..old.count()).rev().take_while(|&line| blank(old.content(line))).count();
+    if lead == old.count() || lead + tail == 0 {
+        return None;
+    }
+    let new = Lines::of(&pair.new);
+    let new_lead = new.contents().take(lead).take_while(|line| blank(line)).count();
+    let new_tail = (new_lead..new.count()).rev().take(tail).take_while(|&line| blank(new.content(line))).count();
+    let cut = |text: &str, lines: &Lines<'_>, lead: usize, tail: usize| {
+        text[lines.span(&(lead..lines.count() - tail))].to_owned()
+    };
+    Some(Pair {
+        old: Cow::Owned(cut(&pair.old, &old, lead, tail)),
+        new: Cow::Owned(cut(&pair.new, &new, new_lead, new_tail)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_loses_the_same_lines() {
+        fn check(old: &str, new: &str, expected: Option<(&str, &str)>) {
+            let found = trimmed(&Pair { old: Cow::Borrowed(old), new: Cow::Borrowed(new) });
+            let found = found.as_ref().map(|pair| (&*pair.old, &*pair.new));
+            assert_eq!(found, expected, "{old:?} {new:?}");
+        }
+        check("\n\na\n\n", "\n\nb\n\n", Some(("a\n", "b\n")));
+        check("\na\n", "b\n", Some(("a\n", "b\n")));
+        check("\na\n", "\n\nb\n", Some(("a\n", "\nb\n")));
+        check("a\n  ", "b\n  ", Some(("a\n", "b\n")));
+        check("\na\n", "", Some(("a\n", "")));
+        check("a\n", "\nb\n", None);
+        check("\n\n", "b", None);
+    }
+}

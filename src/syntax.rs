@@ -25,7 +25,8 @@ pub enum Check {
     },
 }
 
-/// The faults of a text, held against those of the text before.
+/// The faults of a text, held against those of the text before. A fault that follows from another one of the same list
+/// (or count) is not in it by itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Faults {
     /// What the text has and the text before lacks (all of them without a text before), in the order of their places.
@@ -76,18 +77,16 @@ fn try_check(
     let language = language.ok_or("there is no grammar for this language")?;
     let now = faults_of(language, after)?;
     let Some(before) = before else {
-        let new = now.found.into_iter().map(|found| found.fault).collect();
-        return Ok(Faults { new, ..Faults::default() });
+        return Ok(Faults { new: compare::leading(&now.found, |_| true), ..Faults::default() });
     };
     let then = faults_of(language, before).map_err(|reason| format!("the text before the edit: {reason}"))?;
     if then.more {
         let limit = faults::FAULT_LIMIT;
         return Err(format!("the text before the edit had more than {limit} syntax errors as {}", language.name()));
     }
-    let more = now.more;
-    let faults = compare::compare(&then.found, splices, now.found);
+    let faults = compare::compare(&then.found, splices, &now.found, after);
     // With more faults than were looked at, those not found again may well be among the rest.
-    Ok(if more { Faults { resolved: 0, ..faults } } else { faults })
+    Ok(if now.more { Faults { resolved: 0, ..faults } } else { faults })
 }
 
 fn faults_of(language: Language, text: &str) -> Result<faults::Collected, String> {

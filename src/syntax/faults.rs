@@ -24,6 +24,19 @@ pub(super) struct Found {
     half: Option<Half>,
 }
 
+impl Found {
+    /// Whether it is likely to be there only because of the other, which comes before it: an opening bracket that is not
+    /// closed, so that the parser took what stands behind it for something else.
+    pub(super) fn follows(&self, other: &Found) -> bool {
+        let start = self.fault.bytes.start;
+        self.opener.is_none()
+            && self.half.is_none()
+            && matches!(other.half, Some(Half::Opens(_)))
+            && other.fault.bytes.start < start
+            && start <= other.region.end
+    }
+}
+
 /// The faults of a text in the order of their places.
 #[derive(Debug, Default)]
 pub(super) struct Collected {

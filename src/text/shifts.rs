@@ -63,6 +63,11 @@ impl<'a> Shifts<'a> {
         start..end.max(start)
     }
 
+    /// The stretches of the text after that the edit put in, in their order; empty where it only took away.
+    pub fn new_ranges(&self) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
+        self.splices.iter().map(|&(splice, new)| new..new + splice.text.len())
+    }
+
     /// Whether a byte of the text after lies in text that the edit put in, its last end not included.
     pub fn put_in(&self, byte: usize) -> bool {
         let count = self.splices.partition_point(|&(_, new)| new <= byte);
@@ -98,6 +103,7 @@ mod tests {
         assert_eq!(shifts.map_range(9..9), 11..11);
         let inside: Vec<usize> = (0..=12).filter(|&byte| shifts.put_in(byte)).collect();
         assert_eq!(inside, [2, 3, 9, 10]);
+        assert_eq!(shifts.new_ranges().collect::<Vec<_>>(), [2..4, 9..11]);
     }
 
     #[test]

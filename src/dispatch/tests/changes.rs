@@ -136,7 +136,13 @@ async fn a_small_budget_is_kept_and_told() {
 async fn a_new_file_is_made_with_its_folders() {
     let desk = desk();
     let result = desk.call("write", write("deep/er/new.txt", "a\nb\n")).await;
-    check(&result, &expect!["Created deep/er/new.txt (2 lines)."]);
+    check(
+        &result,
+        &expect![[r"
+        Created deep/er/new.txt (2 lines).
+        deep/er/new.txt: not checked
+          language server: not running (the language of the document is not known)"]],
+    );
     assert_eq!(desk.disk.bytes("/w/deep/er/new.txt").unwrap(), b"a\nb\n");
     assert_eq!(result.applied, Some(AppliedPart::All));
     // What it wrote it knows.
@@ -194,7 +200,9 @@ async fn the_setting_can_loosen_it() {
              one
              two
             -three
-            +3"]],
+            +3
+            src/a.txt: not checked
+              language server: not running (the language of the document is not known)"]],
     );
     desk.workspace.set_settings(Arc::new(Settings { freshness: Freshness::Off, ..Settings::default() }));
     assert!(!text(&desk.call("write", write("crlf.txt", "x\n")).await).contains("not read"));
@@ -219,15 +227,17 @@ async fn an_open_document_is_changed_in_its_buffer() {
     check(
         &result,
         &expect![[r"
-        Changed crlf.txt: line 2 became line 2 (write). The change is in the editor's buffer and not saved to the disk.
-        Note: the file's CRLF line ends were kept.
-        --- a/crlf.txt
-        +++ b/crlf.txt
-        @@ -1,3 +1,3 @@
-         one
-        -two
-        +TWO
-         unsaved"]],
+            Changed crlf.txt: line 2 became line 2 (write). The change is in the editor's buffer and not saved to the disk.
+            Note: the file's CRLF line ends were kept.
+            --- a/crlf.txt
+            +++ b/crlf.txt
+            @@ -1,3 +1,3 @@
+             one
+            -two
+            +TWO
+             unsaved
+            crlf.txt: not checked
+              language server: not running (no language server for `plaintext` is known or of use here)"]],
     );
     assert_eq!(desk.text(&key), "one\r\nTWO\r\nunsaved\r\n");
     assert_eq!(desk.disk.bytes("/w/crlf.txt").unwrap(), b"one\r\ntwo\r\n");

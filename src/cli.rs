@@ -108,7 +108,7 @@ pub(crate) fn say(text: &str) {
 /// Serves an editor over standard input and output; the exit code.
 pub(crate) async fn serve(common: &Common) -> u8 {
     let trusted = common.trust.iter().filter_map(|folder| SystemDisk.canonicalize(folder).ok()).collect();
-    let options = ServeOptions { trusted, signals: true, ..ServeOptions::default() };
+    let options = ServeOptions { trusted, signals: true, repeatable: common.ephemeral, ..ServeOptions::default() };
     server::serve(tokio::io::stdin(), tokio::io::stdout(), Ports::system(), options).await
 }
 

@@ -66,7 +66,7 @@ impl Desk {
         let (their_input, their_output) = tokio::io::split(theirs);
         let ports = Ports::system();
         let clock = Arc::clone(&ports.clock);
-        let options = ServeOptions { trusted, ..ServeOptions::default() };
+        let options = ServeOptions { trusted, repeatable: true, ..ServeOptions::default() };
         let sidecar = tokio::spawn(server::serve(their_input, their_output, ports, options));
         let buffers = Arc::new(Buffers::default());
         let (input, output) = tokio::io::split(ours);
@@ -89,7 +89,6 @@ impl Desk {
                 "workspace": { "applyEdit": true, "workspaceEdit": { "documentChanges": true } },
                 "experimental": { "ropewalk": { "resync": true, "lineBreaks": "lf", "ownsCommands": true } },
             },
-            "initializationOptions": { "ephemeral": true },
         });
         let answer = self.peer.request("initialize", params, QUICK_DEADLINE).await?;
         let encoding = answer.pointer("/capabilities/positionEncoding").cloned().unwrap_or(json!("utf-16"));

@@ -16,7 +16,7 @@ use crate::workspace::{Key, Roots, Snapshot, paths};
 
 use super::ServeOptions;
 use super::convert::{self, Client, DidChange, DidOpen, DidSaveOrClose, TrustedFolders, Unreadable};
-use super::lifecycle::Gone;
+use super::lifecycle::{Gone, Parent};
 use super::outbox::Outbox;
 use super::protocol;
 use super::rooms::Rooms;
@@ -46,7 +46,13 @@ pub(super) struct Front {
     pub command_prefix: String,
     repeatable: bool,
     state: Mutex<State>,
-    introduced: watch::Sender<bool>,
+    introduced: watch::Sender<Option<Introduced>>,
+}
+
+/// The editor has introduced itself.
+#[derive(Debug, Clone, Copy)]
+struct Introduced {
+    parent: Option<Parent>,
 }
 
 #[derive(Default)]
@@ -71,7 +77,7 @@ impl Front {
             command_prefix: options.command_prefix,
             repeatable: options.repeatable,
             state: Mutex::default(),
-            introduced: watch::Sender::new(false),
+            introduced: watch::Sender::new(None),
         };
         for folder in &options.trusted {
             front.set_trust(folder, true);
@@ -80,11 +86,12 @@ impl Front {
         front
     }
 
-    /// Waits until the editor has introduced itself; gives its process.
-    pub(super) async fn introduced(&self) -> Option<u32> {
+    /// Waits until the editor has introduced itself; gives its process, if it can be watched.
+    pub(super) async fn introduced(&self) -> Option<Parent> {
+        let mut introduced = self.introduced.subscribe();
         // The sender is ours, so that this cannot fail.
-        let _ = self.introduced.subscribe().wait_for(|introduced| *introduced).await;
-        self.outbox.client().process_id
+        let introduced = introduced.wait_for(Option::is_some).await.ok().and_then(|introduced| *introduced);
+        introduced.and_then(|introduced| introduced.parent)
     }
 
     /// How far the conversation is.
@@ -98,6 +105,7 @@ impl Front {
             return;
         }
         let client = Client::read(params);
+        let parent = Parent::see(client.process_id);
         info!(name = client.name, encoding = ?client.encoding, "an editor");
         let workspace = &self.rooms.workspace;
         let counting = Counting { encoding: client.encoding, breaks: client.abilities.line_breaks };
@@ -119,7 +127,7 @@ impl Front {
         if client.options.is_object() {
             self.configure(&client.options);
         }
-        self.introduced.send_replace(true);
+        self.introduced.send_replace(Some(Introduced { parent }));
     }
 
     /// The editor sent `shutdown`.

@@ -117,15 +117,29 @@ fn look(pid: Pid) -> Sight {
     }
 }
 
-/// Rings when the editor's process is gone. Ends at once when there is nothing to watch.
-pub(super) async fn watch_parent(process_id: Option<u32>, clock: Arc<dyn Clock>, gone: Gone) {
-    let pid = process_id.and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-    let Some(pid) = pid else { return };
-    let first = look(pid);
-    if !first.exists {
-        debug!(?pid, "the editor's process is not visible here");
-        return;
+/// The editor's process, as it was seen when the editor introduced itself.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Parent {
+    pid: Pid,
+    first: Sight,
+}
+
+impl Parent {
+    /// Looks for the process at once, so that its death right afterwards is noticed. `None`: there is none to watch,
+    /// or it is not visible here (another container).
+    pub(super) fn see(process_id: Option<u32>) -> Option<Parent> {
+        let pid = process_id.and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw)?;
+        let first = look(pid);
+        if !first.exists {
+            debug!(?pid, "the editor's process is not visible here");
+        }
+        first.exists.then_some(Parent { pid, first })
     }
+}
+
+/// Rings when the editor's process is gone.
+pub(super) async fn watch_parent(parent: Parent, clock: Arc<dyn Clock>, gone: Gone) {
+    let Parent { pid, first } = parent;
     while !has_died(first, look(pid)) {
         clock.sleep(WATCH_EVERY).await;
     }

@@ -84,8 +84,9 @@ async fn end_of(front: &Arc<Front>, ports: &Ports, signals: bool) -> u8 {
         std::future::pending::<()>().await;
     };
     let parent = async {
-        let process_id = front.introduced().await;
-        lifecycle::watch_parent(process_id, Arc::clone(&ports.clock), gone.clone()).await;
+        if let Some(parent) = front.introduced().await {
+            lifecycle::watch_parent(parent, Arc::clone(&ports.clock), gone.clone()).await;
+        }
         std::future::pending::<()>().await;
     };
     let code = tokio::select! {

@@ -157,7 +157,8 @@ impl Hub {
             key,
             want,
             limit: want,
-            version,
+            // Without a version that was asked for, the report is about the document as it is.
+            version: version.or_else(|| known.and_then(|doc| doc.now().version).map(|(_, version)| version)),
             base: base.and_then(|base| base.get().cloned()),
             spans: edited.as_ref().map(spans_of).unwrap_or_default(),
             superseded: false,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use ropewalk::dispatch::{CallResult, Status};
+use ropewalk::dispatch::Status;
 use ropewalk::ports;
 use ropewalk::tool::ErrorKind;
 use serde_json::Value;
@@ -90,10 +90,7 @@ pub(crate) async fn run(common: &Common, call: Call) -> u8 {
         Ok(result) => {
             let text = serde_json::to_string_pretty(&result).unwrap_or_default();
             say(&format!("{text}\n"));
-            match (code_of(&result), cut) {
-                (code::CANCELLED, Some(cut)) => cut,
-                (code, _) => code,
-            }
+            exit_code(result.status, result.error.as_ref().map(|error| error.kind), cut)
         }
         Err(error) => {
             complain(&error.to_string());
@@ -104,15 +101,41 @@ pub(crate) async fn run(common: &Common, call: Call) -> u8 {
     exit
 }
 
-/// The exit code of a result.
-fn code_of(result: &CallResult) -> u8 {
-    match (result.status, result.error.as_ref().map(|error| error.kind)) {
+/// The exit code of a result. `cut`: why we cancelled the call, if we did; a call that ended well all the same is well.
+fn exit_code(status: Status, error: Option<ErrorKind>, cut: Option<u8>) -> u8 {
+    match (status, error) {
         (Status::Ok, _) => code::OK,
         (Status::Denied, _) | (_, Some(ErrorKind::Denied)) => code::DENIED,
-        (Status::Cancelled, _) | (_, Some(ErrorKind::Cancelled)) => code::CANCELLED,
+        (Status::Cancelled, _) | (_, Some(ErrorKind::Cancelled)) => cut.unwrap_or(code::CANCELLED),
         (_, Some(ErrorKind::Conflict | ErrorKind::Stale | ErrorKind::Unknown)) => code::CONFLICT,
         (_, Some(ErrorKind::Timeout)) => code::DEADLINE,
         (_, Some(ErrorKind::UnknownTool | ErrorKind::InvalidArguments)) => code::USAGE,
         (Status::Error | Status::Superseded, _) => code::FAILED,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_codes() {
+        fn check(status: Status, error: Option<ErrorKind>, cut: Option<u8>, expected: u8) {
+            assert_eq!(exit_code(status, error, cut), expected, "{status:?} {error:?} {cut:?}");
+        }
+        check(Status::Ok, None, None, 0);
+        // The edit had landed when the deadline came: only its wait for diagnostics was cut short.
+        check(Status::Ok, None, Some(code::DEADLINE), 0);
+        check(Status::Error, Some(ErrorKind::NotFound), None, 1);
+        check(Status::Error, Some(ErrorKind::Ambiguous), None, 1);
+        check(Status::Error, Some(ErrorKind::UnknownTool), None, 2);
+        check(Status::Error, Some(ErrorKind::InvalidArguments), None, 2);
+        check(Status::Denied, Some(ErrorKind::Denied), None, 3);
+        check(Status::Error, Some(ErrorKind::Conflict), None, 6);
+        check(Status::Error, Some(ErrorKind::Stale), None, 6);
+        check(Status::Error, Some(ErrorKind::Timeout), None, 124);
+        check(Status::Cancelled, Some(ErrorKind::Cancelled), None, 130);
+        check(Status::Cancelled, Some(ErrorKind::Cancelled), Some(code::DEADLINE), 124);
+        check(Status::Cancelled, Some(ErrorKind::Cancelled), Some(code::CANCELLED), 130);
     }
 }

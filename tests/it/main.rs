@@ -9,6 +9,7 @@
 )]
 #![expect(clippy::needless_pass_by_value, reason = "JSON is made where it is passed")]
 
+mod commands;
 mod documented;
 mod doubles;
 mod editor;

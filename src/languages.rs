@@ -101,6 +101,9 @@ pub struct ServerStatus {
     pub running: Vec<(Option<PathBuf>, String)>,
 }
 
+/// At most so many faults of the embedded check are told: behind the first, most of them follow from it.
+const FAULTS_TOLD: usize = 5;
+
 /// All sources of diagnostics.
 pub struct Languages {
     ports: Ports,
@@ -377,7 +380,8 @@ impl Languages {
             }
         }
         let wanted = wait.sources.as_ref().is_none_or(|sources| sources.iter().any(|source| source == SYNTAX));
-        let (encoding, max) = (self.documents.counting().encoding, lock(&self.settings).diagnostics.max_per_file);
+        let encoding = self.documents.counting().encoding;
+        let max = lock(&self.settings).diagnostics.max_per_file.min(FAULTS_TOLD);
         let jobs: Vec<_> = pairs
             .into_iter()
             .map(|(prepared, edited)| {

@@ -70,7 +70,7 @@ async fn bundled(common: &Common) -> Result<bool, DeskError> {
 async fn play(common: &Common, path: &Path, scenario: &Scenario, trusted: bool) -> Result<bool, DeskError> {
     let disk_before = Ports::system().disk.read(path).map_err(DeskError::Disk)?;
     let mut trust = common.trust.clone();
-    let folder = path.parent().unwrap_or(Path::new("/")).to_owned();
+    let folder = project_of(path);
     if trusted {
         trust.push(folder.clone());
     }
@@ -112,6 +112,12 @@ async fn play(common: &Common, path: &Path, scenario: &Scenario, trusted: bool) 
     ));
     desk.close().await;
     Ok(untouched && equal && went_in)
+}
+
+/// The workspace folder for a file: its repository, else the folder it is in.
+fn project_of(path: &Path) -> PathBuf {
+    let repository = path.ancestors().skip(1).find(|folder| SystemDisk.metadata(&folder.join(".git")).is_ok());
+    repository.or(path.parent()).unwrap_or(Path::new("/")).to_owned()
 }
 
 async fn edit(desk: &Desk, path: &Path, edit: &Edit) -> Result<CallResult, DeskError> {

@@ -9,7 +9,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::conclusion::{checks, conclusion};
-use super::{Conclusion, DiagnosticsReport, DocumentReport, FileReport, Problem, Severity, SourceReport, Verdict};
+use super::{
+    Baseline, Conclusion, DiagnosticsReport, DocumentReport, FileReport, Problem, Severity, SourceReport, Verdict,
+};
 use crate::languages::problems::{SYNTAX, clean};
 
 /// At most so many other files are told.
@@ -151,11 +153,23 @@ impl<'a> Told<'a> {
             Conclusion::Errors { .. } => {}
             Conclusion::Unknown => parts.push(self.unknown(document)),
         }
+        // What is not listed counts too.
+        let more = |baseline| match document
+            .sources
+            .iter()
+            .filter(|source| source.verdict == Verdict::Fresh && source.baseline == baseline)
+            .map(|source| source.cut)
+            .sum::<usize>()
+        {
+            0 => String::new(),
+            cut => format!(" and {cut} more"),
+        };
         if !self.new.is_empty() {
-            parts.push(format!("the edit introduced {}", tally(&self.new)));
+            parts.push(format!("the edit introduced {}{}", tally(&self.new), more(Baseline::Known)));
         }
         if !self.present.is_empty() {
-            parts.push(format!("{} present (no baseline: may be old)", tally(&self.present)));
+            let tally = tally(&self.present);
+            parts.push(format!("{tally}{} present (no baseline: may be old)", more(Baseline::None)));
         }
         parts.join("; ")
     }

@@ -145,14 +145,14 @@ fn without_a_baseline() {
     check(
         vec![present.clone()],
         expect![[r#"
-            /repo/my app.py: 1 error present (no baseline: may be old) [pyright]
+            /repo/my app.py: 1 error and 4 more present (no baseline: may be old) [pyright]
               4:5 error [pyright reportUndefinedVariable] "total" is not defined
               4 more from pyright not listed"#]],
     );
     check(
         vec![present, with_new("ruff", vec![unused()])],
         expect![[r#"
-            /repo/my app.py: the edit introduced 1 warning; 1 error present (no baseline: may be old) [pyright; ruff]
+            /repo/my app.py: the edit introduced 1 warning; 1 error and 4 more present (no baseline: may be old) [pyright; ruff]
               1:5 warning [Ruff F401] `os` imported but unused
               4:5 error [pyright reportUndefinedVariable, may be old] "total" is not defined
               4 more from pyright not listed"#]],
@@ -165,7 +165,7 @@ fn what_is_cut_is_told() {
     check(
         vec![many],
         expect![[r#"
-            /repo/my app.py: the edit introduced 3 errors [clangd]
+            /repo/my app.py: the edit introduced 3 errors and 15 more [clangd]
               1:5 error [clangd reportUndefinedVariable] "total" is not defined
               2:5 error [clangd reportUndefinedVariable] "total" is not defined
               3:5 error [clangd reportUndefinedVariable] "total" is not defined

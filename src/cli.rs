@@ -9,11 +9,11 @@ pub(crate) mod show;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Mutex;
 
 use clap::{Args, Parser, Subcommand};
 use ropewalk::ports::{self, Disk as _, Ports, SystemDisk};
 use ropewalk::server::{self, ServeOptions};
+use tracing_appender::non_blocking::WorkerGuard;
 use tracing_subscriber::EnvFilter;
 
 use desk::{Desk, DeskError};
@@ -75,17 +75,18 @@ pub(crate) struct Tools {
     json: bool,
 }
 
-/// Sends the log to a file, or to standard error.
-pub(crate) fn log_to(file: Option<&Path>) -> std::io::Result<()> {
+/// Sends the log to a file, or to standard error, until the guard is dropped.
+///
+/// A thread of its own writes it, and lines that it cannot get rid of are dropped: nobody may be reading our standard
+/// error, and neither a full pipe nor a closed one may stop or end us.
+pub(crate) fn log_to(file: Option<&Path>) -> std::io::Result<WorkerGuard> {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false);
-    match file {
-        Some(file) => {
-            builder.with_writer(Mutex::new(ports::append_to(file)?)).init();
-        }
-        None => builder.with_writer(std::io::stderr).init(),
-    }
-    Ok(())
+    let (writer, guard) = match file {
+        Some(file) => tracing_appender::non_blocking(ports::append_to(file)?),
+        None => tracing_appender::non_blocking(std::io::stderr()),
+    };
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(writer).init();
+    Ok(guard)
 }
 
 /// Says why on standard error.

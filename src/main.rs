@@ -10,9 +10,10 @@ use cli::{Arguments, Command};
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    if let Err(error) = cli::log_to(arguments.log.as_deref()) {
-        return cli::fail(2, &format!("cannot write the log: {error}"));
-    }
+    let _log = match cli::log_to(arguments.log.as_deref()) {
+        Ok(guard) => guard,
+        Err(error) => return cli::fail(2, &format!("cannot write the log: {error}")),
+    };
     // At least four threads, so that a handler or two that block do not stop the rest on a small machine.
     let threads = std::thread::available_parallelism().map_or(4, |cores| cores.get().max(4));
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build() {

@@ -27,10 +27,15 @@ struct Binary {
 
 impl Binary {
     fn start() -> Binary {
+        Binary::start_with(Stdio::null())
+    }
+
+    fn start_with(stderr: Stdio) -> Binary {
         let mut child = Command::new(env!("CARGO_BIN_EXE_ropewalk"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(stderr)
+            .env("RUST_LOG", "warn")
             .kill_on_drop(true)
             .spawn()
             .unwrap();
@@ -181,4 +186,35 @@ fn listen(pipe: &Path) -> (String, std::fs::File) {
         heard.push(byte[0]);
     }
     (String::from_utf8(heard).unwrap(), file)
+}
+
+/// Each of these makes a line of the log.
+fn warning(number: usize) -> Vec<u8> {
+    framed(&format!("{{ no json {number} {}", "x".repeat(300)))
+}
+
+#[tokio::test]
+async fn a_log_that_nobody_reads_stops_nothing() {
+    let mut binary = Binary::start_with(Stdio::piped());
+    binary.hello(None, json!({})).await;
+    // More than the pipe of its standard error holds, which stays open and unread.
+    for number in 0..1000 {
+        binary.input.as_mut().unwrap().write_all(&warning(number)).await.unwrap();
+    }
+    assert_eq!(binary.ask(1, "shutdown", Value::Null).await["result"], Value::Null);
+    binary.notify("exit", Value::Null).await;
+    assert_eq!(binary.code().await, Some(0));
+}
+
+#[tokio::test]
+async fn a_log_that_is_closed_ends_nothing() {
+    let mut binary = Binary::start_with(Stdio::piped());
+    drop(binary.child.stderr.take());
+    binary.hello(None, json!({})).await;
+    for number in 0..3 {
+        binary.input.as_mut().unwrap().write_all(&warning(number)).await.unwrap();
+    }
+    assert_eq!(binary.ask(1, "shutdown", Value::Null).await["result"], Value::Null);
+    binary.notify("exit", Value::Null).await;
+    assert_eq!(binary.code().await, Some(0));
 }

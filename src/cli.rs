@@ -106,6 +106,21 @@ pub(crate) fn say(text: &str) {
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
+/// Waits until the process is told to end (SIGINT, SIGTERM, SIGHUP); gives the exit code that says so: 128 and the
+/// signal's number.
+pub(crate) async fn told_to_end() -> u8 {
+    use tokio::signal::unix::{SignalKind, signal};
+    let wait = async |kind| match signal(kind) {
+        Ok(mut signal) => signal.recv().await.map(drop),
+        Err(_) => std::future::pending().await,
+    };
+    tokio::select! {
+        _ = wait(SignalKind::interrupt()) => 130,
+        _ = wait(SignalKind::terminate()) => 143,
+        _ = wait(SignalKind::hangup()) => 129,
+    }
+}
+
 /// Serves an editor over standard input and output; the exit code.
 pub(crate) async fn serve(common: &Common) -> u8 {
     let trusted = common.trust.iter().filter_map(|folder| SystemDisk.canonicalize(folder).ok()).collect();

@@ -3,6 +3,10 @@
 //! The editor owns its buffers. Nothing here changes a document of ours: an edit that was asked for counts only when
 //! the editor's own change notification has shown it.
 
+mod absent;
+
+pub use absent::Absent;
+
 use std::time::Duration;
 
 use async_trait::async_trait;

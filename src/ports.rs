@@ -48,6 +48,11 @@ pub fn append_to(path: &std::path::Path) -> std::io::Result<std::fs::File> {
     std::fs::OpenOptions::new().create(true).append(true).open(path)
 }
 
+/// A new, empty folder for what need not last; it is removed with the value.
+pub fn scratch_folder(prefix: &str) -> std::io::Result<tempfile::TempDir> {
+    tempfile::Builder::new().prefix(prefix).tempdir()
+}
+
 /// The directory we were started in.
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the working directory")]
 pub fn current_dir() -> std::io::Result<PathBuf> {

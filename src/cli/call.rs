@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use clap::Args;
 use ropewalk::dispatch::Status;
-use ropewalk::ports;
+use ropewalk::ports::{self, Clock as _, SystemClock};
 use ropewalk::tool::ErrorKind;
 use serde_json::Value;
 
 use super::desk::Desk;
-use super::{Common, complain, say};
+use super::{Common, complain, say, told_to_end};
 
 /// `ropewalk call`
 #[derive(Debug, Args)]
@@ -62,12 +62,13 @@ pub(crate) async fn run(common: &Common, call: Call) -> u8 {
     for file in &call.open {
         if let Err(error) = desk.open_file(&root.join(file)) {
             complain(&format!("cannot open {}: {error}", file.display()));
+            desk.close().await;
             return code::USAGE;
         }
     }
     let deadline = async {
         match call.deadline {
-            Some(ms) => tokio::time::sleep(Duration::from_millis(ms)).await,
+            Some(ms) => SystemClock.sleep(Duration::from_millis(ms)).await,
             None => std::future::pending().await,
         }
     };
@@ -80,9 +81,9 @@ pub(crate) async fn run(common: &Common, call: Call) -> u8 {
                 desk.cancel_all();
                 (running.await, Some(code::DEADLINE))
             }
-            _ = tokio::signal::ctrl_c() => {
+            signalled = told_to_end() => {
                 desk.cancel_all();
-                (running.await, Some(code::CANCELLED))
+                (running.await, Some(signalled))
             }
         }
     };

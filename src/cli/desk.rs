@@ -44,6 +44,9 @@ pub(crate) enum DeskError {
     /// The sidecar's answer makes no sense.
     #[error("the sidecar's answer makes no sense: {0}")]
     Answer(#[from] serde_json::Error),
+    /// We were told to end, for this exit code.
+    #[error("told to end")]
+    Signalled(u8),
     /// No such document.
     #[error("`{0}` is not open")]
     NotOpen(String),

@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
-use ropewalk::editor::{Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, EditReply, Editor, News, Resync};
+use ropewalk::editor::Absent;
 use ropewalk::languages::{Languages, ServerStatus};
 use ropewalk::permissions::Trust;
 use ropewalk::ports::{self, Disk as _, Ports, SystemDisk};
@@ -27,7 +26,7 @@ pub(crate) async fn run(common: &Common) -> u8 {
         }
     }
     let documents = Arc::new(Documents::new());
-    let languages = Languages::new(Ports::system(), Arc::new(Nobody), &documents, Arc::clone(&trust));
+    let languages = Languages::new(Ports::system(), Arc::new(Absent), &documents, Arc::clone(&trust));
     let servers = languages.status().await;
     languages.shutdown(Duration::from_millis(100)).await;
 
@@ -62,32 +61,4 @@ fn line(server: &ServerStatus) -> String {
         Err(why) => ("missing", why.clone()),
     };
     format!("  {found} {mark} {:<28} {}\n            {}\n", server.name, server.languages.join(", "), what)
-}
-
-/// No editor is here to answer.
-struct Nobody;
-
-#[async_trait]
-impl Editor for Nobody {
-    fn abilities(&self) -> Abilities {
-        Abilities::default()
-    }
-
-    async fn apply_edit(&self, _: ApplyEdit, _: Duration) -> Result<EditReply, AskError> {
-        Err(AskError::Unsupported)
-    }
-
-    async fn resync(&self, _: &str, _: Duration) -> Result<Resync, AskError> {
-        Err(AskError::Unsupported)
-    }
-
-    async fn approve(&self, _: ApproveParams) -> Result<ApproveResult, AskError> {
-        Err(AskError::Unsupported)
-    }
-
-    async fn pull_diagnostics(&self, _: &str, _: Duration) -> Result<(), AskError> {
-        Err(AskError::Unsupported)
-    }
-
-    fn tell(&self, _: News) {}
 }

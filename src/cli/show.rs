@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use ropewalk::dispatch::{CallResult, Status};
 use ropewalk::languages::verdict;
-use ropewalk::ports::{Disk as _, Ports, SystemDisk};
+use ropewalk::ports::{self, Disk as _, SystemDisk};
+use ropewalk::process;
 use ropewalk::text::{LineBreaks, Text, hash};
 use ropewalk::tool::Content;
 use serde_json::json;
 
 use super::desk::{Desk, DeskError};
 use super::scenario::{self, Edit, Scenario};
-use super::{Common, complain, say};
+use super::{Common, complain, say, told_to_end};
 
 /// `ropewalk try`
 #[derive(Debug, Args)]
@@ -37,6 +38,7 @@ pub(crate) async fn run(common: &Common, show: Show) -> u8 {
     match played {
         Ok(true) => 0,
         Ok(false) => 1,
+        Err(DeskError::Signalled(code)) => code,
         Err(error) => {
             complain(&error.to_string());
             1
@@ -58,25 +60,35 @@ fn own_file(file: &Path) -> Result<(PathBuf, Scenario), String> {
 
 /// Plays the bundled sample in a folder of its own: the Python one, or the C one where only clangd is found.
 async fn bundled(common: &Common) -> Result<bool, DeskError> {
-    let found = |name: &str| which::which(name).is_ok();
+    let found = |name: &str| process::find(name, &[]).is_some();
     let python = ["ruff", "basedpyright-langserver", "pyright-langserver"].iter().any(|name| found(name));
     let scenario = if !python && found("clangd") { scenario::c() } else { scenario::python() };
-    let folder = tempfile::Builder::new().prefix("ropewalk-try-").tempdir().map_err(DeskError::Disk)?;
+    let folder = ports::scratch_folder("ropewalk-try-").map_err(DeskError::Disk)?;
     let path = folder.path().join(&scenario.name);
     SystemDisk.create(&path, scenario.text.as_bytes()).map_err(DeskError::Disk)?;
     play(common, &path, &scenario, true).await
 }
 
 async fn play(common: &Common, path: &Path, scenario: &Scenario, trusted: bool) -> Result<bool, DeskError> {
-    let disk_before = Ports::system().disk.read(path).map_err(DeskError::Disk)?;
     let mut trust = common.trust.clone();
     let folder = project_of(path);
     if trusted {
         trust.push(folder.clone());
     }
     let desk = Desk::start(&folder, &trust).await?;
+    // However it ends, the language servers are ended first.
+    let went = tokio::select! {
+        went = scenes(&desk, &folder, path, scenario) => went,
+        code = told_to_end() => Err(DeskError::Signalled(code)),
+    };
+    desk.close().await;
+    went
+}
+
+async fn scenes(desk: &Desk, folder: &Path, path: &Path, scenario: &Scenario) -> Result<bool, DeskError> {
+    let disk_before = SystemDisk.read(path).map_err(DeskError::Disk)?;
     let name = &scenario.name;
-    let folders = [SystemDisk.canonicalize(&folder).map_err(DeskError::Disk)?];
+    let folders = [SystemDisk.canonicalize(folder).map_err(DeskError::Disk)?];
 
     heading(&format!("1. {name} is opened as a document, and somebody types in it without saving"));
     let uri = desk.open(path, &scenario.text)?;
@@ -89,15 +101,15 @@ async fn play(common: &Common, path: &Path, scenario: &Scenario, trusted: bool) 
     say(&indent(&verdict::render_within(&desk.diagnostics(&uri).await?, &folders)));
 
     heading("3. An agent edits that buffer; its text is not quite what stands there");
-    let broken = edit(&desk, path, &scenario.breaks).await?;
+    let broken = edit(desk, path, &scenario.breaks).await?;
     let went_in = report(&broken, &folders);
 
     heading("4. It has seen what came back, and mends it");
-    let mended = edit(&desk, path, &scenario.mends).await?;
+    let mended = edit(desk, path, &scenario.mends).await?;
     let went_in = report(&mended, &folders) && went_in;
 
     heading("5. The file on the disk");
-    let disk_after = Ports::system().disk.read(path).map_err(DeskError::Disk)?;
+    let disk_after = SystemDisk.read(path).map_err(DeskError::Disk)?;
     let untouched = disk_before == disk_after;
     let (buffer, version) = desk.text(&uri)?;
     let mirror = desk.mirrored(&uri).await?;
@@ -110,7 +122,6 @@ async fn play(common: &Common, path: &Path, scenario: &Scenario, trusted: bool) 
         &hash(&buffer)[..12],
         if equal { "is equal to it" } else { "DIFFERS: this should never happen" },
     ));
-    desk.close().await;
     Ok(untouched && equal && went_in)
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ropewalk::config::{ServerSettings, Settings};
-use ropewalk::editor::{Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, EditReply, Editor, News, Resync};
+use ropewalk::editor::Absent;
 use ropewalk::languages::verdict::{Baseline, DocumentReport, SourceReport, Verdict};
 use ropewalk::languages::{Edited, Languages, Wait, WaitMode, known};
 use ropewalk::permissions::Trust;
@@ -19,34 +19,6 @@ use ropewalk::text::{Splice, diff};
 use ropewalk::workspace::documents::{ContentChange, Counting};
 use ropewalk::workspace::{Documents, Key, Roots, Target};
 use tokio_util::sync::CancellationToken;
-
-/// An editor that is never asked for anything here.
-struct Nobody;
-
-#[async_trait::async_trait]
-impl Editor for Nobody {
-    fn abilities(&self) -> Abilities {
-        Abilities::default()
-    }
-
-    async fn apply_edit(&self, _: ApplyEdit, _: Duration) -> Result<EditReply, AskError> {
-        Err(AskError::Unsupported)
-    }
-
-    async fn resync(&self, _: &str, _: Duration) -> Result<Resync, AskError> {
-        Err(AskError::Unsupported)
-    }
-
-    async fn approve(&self, _: ApproveParams) -> Result<ApproveResult, AskError> {
-        Err(AskError::Unsupported)
-    }
-
-    async fn pull_diagnostics(&self, _: &str, _: Duration) -> Result<(), AskError> {
-        Err(AskError::Unsupported)
-    }
-
-    fn tell(&self, _: News) {}
-}
 
 /// One server, and a text it has something to say about.
 struct Case {
@@ -107,7 +79,7 @@ impl Bench {
         trust.set(&root, true);
         let documents = Arc::new(Documents::new());
         documents.count_as(Counting::default());
-        let languages = Languages::new(ports, Arc::new(Nobody), &documents, trust);
+        let languages = Languages::new(ports, Arc::new(Absent), &documents, trust);
         let mut settings = Settings::default();
         for server in known::servers(&settings.diagnostics) {
             let off = ServerSettings { enabled: Some(false), ..ServerSettings::default() };

@@ -60,25 +60,26 @@ fn a_call_edits_a_file_or_with_open_its_buffer_only() {
     assert_eq!(on_disk(folder.path()), SOURCE.replace("sum(items)", "sum(items) + 1"));
 }
 
+#[track_caller]
+fn ends(folder: &Path, tool: &str, arguments: &str, code: i32, kind: &str) {
+    let output = ropewalk(folder, &["call", tool, arguments]);
+    let told = result(&output);
+    assert_eq!((output.status.code(), told["error"]["kind"].as_str()), (Some(code), Some(kind)), "{told:#}");
+    assert_eq!(told["isError"], true);
+}
+
 #[test]
 fn how_a_call_ended_is_its_exit_code() {
     let folder = folder();
-    #[track_caller]
-    fn check(folder: &Path, tool: &str, arguments: &str, code: i32, kind: &str) {
-        let output = ropewalk(folder, &["call", tool, arguments]);
-        let told = result(&output);
-        assert_eq!((output.status.code(), told["error"]["kind"].as_str()), (Some(code), Some(kind)), "{told:#}");
-        assert_eq!(told["isError"], true);
-    }
     let folder = folder.path();
-    check(folder, "read", r#"{"file_path": "absent.py"}"#, 1, "notFound");
-    check(folder, "edit", r#"{"file_path": "total.py", "old_string": "items", "new_string": "x"}"#, 1, "ambiguous");
-    check(folder, "raed_it", "{}", 2, "unknownTool");
-    check(folder, "read", r#"{"file_path": {"a": 1}}"#, 2, "invalidArguments");
-    check(folder, "read", "{not json", 2, "invalidArguments");
-    check(folder, "read", r#"{"file_path": "/etc/passwd"}"#, 3, "denied");
+    ends(folder, "read", r#"{"file_path": "absent.py"}"#, 1, "notFound");
+    ends(folder, "edit", r#"{"file_path": "total.py", "old_string": "items", "new_string": "x"}"#, 1, "ambiguous");
+    ends(folder, "raed_it", "{}", 2, "unknownTool");
+    ends(folder, "read", r#"{"file_path": {"a": 1}}"#, 2, "invalidArguments");
+    ends(folder, "read", "{not json", 2, "invalidArguments");
+    ends(folder, "read", r#"{"file_path": "/etc/passwd"}"#, 3, "denied");
     // This session never saw the file.
-    check(folder, "write", r#"{"file_path": "total.py", "content": "x"}"#, 6, "stale");
+    ends(folder, "write", r#"{"file_path": "total.py", "content": "x"}"#, 6, "stale");
     assert_eq!(on_disk(folder), SOURCE);
     for words in [&["call"][..], &["call", "read", "{}", "--open", "absent.py"], &["what"], &["try", "absent.py"]] {
         assert_eq!(ropewalk(folder, words).status.code(), Some(2), "{words:?}");

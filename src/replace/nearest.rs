@@ -18,7 +18,7 @@ const COMMON: usize = 100;
 /// So many words of old are looked for at most.
 const WORDS: usize = 24;
 
-/// A word shorter than this (bytes) is in too many lines.
+/// A word shorter than this (bytes) is in too many lines, and only looked for where old has no longer one.
 const WORD: usize = 4;
 
 /// So many places are compared at most.
@@ -124,9 +124,14 @@ pub(super) fn starts(haystack: &Haystack<'_>, old: &[&str]) -> Vec<(usize, isize
 /// The longest words of old, each with the line it is first on.
 fn words<'a>(old: &[&'a str]) -> Vec<(usize, &'a str)> {
     let mut seen: HashMap<&str, usize> = HashMap::new();
-    for (line, text) in old.iter().enumerate() {
-        for word in text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| word.len() >= WORD) {
-            seen.entry(word).or_insert(line);
+    for least in [WORD, 1] {
+        if !seen.is_empty() {
+            break;
+        }
+        for (line, text) in old.iter().enumerate() {
+            for word in text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| word.len() >= least) {
+                seen.entry(word).or_insert(line);
+            }
         }
     }
     let mut words: Vec<(usize, &str)> = seen.into_iter().map(|(word, line)| (line, word)).collect();

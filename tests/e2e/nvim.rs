@@ -112,6 +112,7 @@ scenarios! { adapter:
 
 scenarios! { sidecar:
     a_freshly_opened_buffer_at_version_0,
+    the_first_edit_of_a_fresh_buffer_is_undone_in_one_step,
     a_line_typed_above_while_the_edit_is_under_way_moves_it,
     a_lone_cr,
     a_reloaded_buffer,

@@ -186,6 +186,21 @@ async fn basedpyright() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn pyright() {
+    run(Case {
+        server: "pyright",
+        command: &["npm/node_modules/.bin/pyright-langserver", "--stdio"],
+        fixture: None,
+        file: "a.py",
+        language: "python",
+        clean: "x: int = 1\nprint(x)\n",
+        broken: "x: int = 1\ny: int = \"no\"\nprint(x)\n",
+        above: "# above\n# it\n",
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn clangd() {
     run(Case {
         server: "clangd",
@@ -268,9 +283,9 @@ async fn bash_language_server() {
         fixture: None,
         file: "a.sh",
         language: "shellscript",
-        clean: "#!/bin/bash\necho hello\n",
-        broken: "#!/bin/bash\ncd /nowhere\necho hello\n",
-        above: "",
+        clean: "echo hello\n",
+        broken: "cd /nowhere\necho hello\n",
+        above: "# above\n# it\n",
     })
     .await;
 }

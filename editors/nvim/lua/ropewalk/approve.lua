@@ -56,9 +56,9 @@ end
 --- Swallows keys until the question has been on the screen long enough to be seen.
 local function guard()
   local namespace = api.nvim_create_namespace('ropewalk.approve')
-  local until_ns = vim.uv.hrtime() + M.guard_ms * 1000000
+  local shown_ns = vim.uv.hrtime()
   vim.on_key(function(_, typed)
-    if vim.uv.hrtime() >= until_ns then
+    if vim.uv.hrtime() - shown_ns >= M.guard_ms * 1000000 then
       vim.on_key(nil, namespace)
     elseif typed ~= nil and typed ~= '' then
       return ''

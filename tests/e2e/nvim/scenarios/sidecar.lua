@@ -67,6 +67,22 @@ local WAIT = { diagnostics = { wait = 'fresh', deadlineMs = 30000 } }
 --- No language server of the sidecar's own.
 local QUIET = { settings = { diagnostics = { ownServers = 'off' } } }
 
+--- Waits until every source has said what it thinks of a document as it is.
+local function first_look(T, child, path)
+  T.call(child, 'read', { file_path = path })
+  child:lua(
+    [[
+      Looked = nil
+      local params = { uri = ..., deadlineMs = 30000 }
+      require('ropewalk').request('ropewalk/diagnostics', params, function(err, result)
+        Looked = { err = err, result = result }
+      end)
+    ]],
+    vim.uri_from_fname(path)
+  )
+  child:wait('the first look', 'return Looked')
+end
+
 local PYTHON = 'import os\n\n\ndef f(x):\n    return x + 1\n\n\nprint(os.name, f(1))\n'
 
 function S.an_unsaved_buffer_is_edited_while_the_user_types(T)
@@ -168,12 +184,34 @@ end
 
 function S.a_freshly_opened_buffer_at_version_0(T)
   local child, path = open(T, 'main.py', PYTHON, { trusted = true })
-  T.eq(0, child:lua('return vim.lsp.util.buf_versions[0 + vim.api.nvim_get_current_buf()]'))
-  local result = T.call(child, 'edit', { file_path = path, old_string = 'x + 1', new_string = 'x + y' }, WAIT)
+  T.eq(0, child:lua('return vim.lsp.util.buf_versions[0 + vim.api.nvim_get_current_buf()]'), "Neovim's own number")
+  -- So that the server has said what it thinks of the text before the edit.
+  first_look(T, child, path)
+  -- The very first edit of the buffer, with keys on their way.
+  local index = child:lua("return Call('edit', ...)", {
+    file_path = path,
+    old_string = 'x + 1',
+    new_string = 'x + y',
+  }, WAIT)
+  child:type('GA # typed<Esc>')
+  local result = child:wait('the result', 'return Results[...]', index).result
   done(T, result)
-  T.eq('fresh', source(T, result, 'ruff').verdict)
+  local ruff, document = source(T, result, 'ruff')
+  T.eq({ 'fresh', { 'F821' } }, { ruff.verdict, codes(ruff) })
+  T.eq(4, ruff.new[1].range.start.line)
+  T.ok(document.version >= result.edits[1].versionAfter, 'the text after the edit, or that with the typing')
+  child:wait('the typing', "return vim.api.nvim_buf_get_lines(0, -2, -1, false)[1]:find('# typed', 1, true) ~= nil")
   T.eq('    return x + y', child:lines()[5])
-  T.eq(PYTHON, T.read(path))
+  T.eq(PYTHON, T.read(path), 'the file on the disk')
+  same_text(T, child, path)
+end
+
+function S.the_first_edit_of_a_fresh_buffer_is_undone_in_one_step(T)
+  local child, path = open(T, 'main.py', PYTHON, QUIET)
+  done(T, T.call(child, 'edit', { file_path = path, old_string = 'import os\n', new_string = 'import os\nimport re\n' }))
+  T.eq('import re', child:lines()[2])
+  child:press('u')
+  T.eq(vim.split(PYTHON:gsub('\n$', ''), '\n'), child:lines())
   same_text(T, child, path)
 end
 

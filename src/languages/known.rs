@@ -35,6 +35,8 @@ struct Known {
     untrusted: &'static str,
     /// Answers to requests of its own invention, JSON.
     answers: &'static [(&'static str, &'static str)],
+    /// Programs that do its checking: without them it is silent, which would look like clean.
+    needs: &'static [&'static str],
     /// How to get it.
     get: &'static str,
 }
@@ -54,6 +56,7 @@ const NOTHING: Known = Known {
     settings: "{}",
     untrusted: "null",
     answers: &[],
+    needs: &[],
     get: "",
 };
 
@@ -214,6 +217,7 @@ const KNOWN: &[Known] = &[
         languages: &["shellscript"],
         // It would read every script of the tree when it starts.
         settings: r#"{"bashIde": {"backgroundAnalysisMaxFiles": 0, "enableSourceErrorDiagnostics": false}}"#,
+        needs: &["shellcheck"],
         get: "npm install -g bash-language-server, and install shellcheck",
         ..NOTHING
     },
@@ -257,6 +261,8 @@ pub struct Server {
     pub answers: BTreeMap<String, Value>,
     /// How long to wait for it after an edit (ms), whatever its state.
     pub deadline_ms: Option<u64>,
+    /// Programs that do its checking, without which it is of no use.
+    pub needs: Vec<String>,
     /// How to get it.
     pub get: String,
 }
@@ -283,6 +289,7 @@ pub fn servers(settings: &DiagnosticsSettings) -> Vec<Server> {
         untrusted: Value::Null,
         answers: BTreeMap::new(),
         deadline_ms: None,
+        needs: Vec::new(),
         get: String::from("it is configured as `diagnostics.servers`; its program must be installed"),
     });
     let mut all: Vec<Server> = own.chain(KNOWN.iter().map(Known::server)).collect();
@@ -368,6 +375,7 @@ impl Known {
             untrusted: json(self.untrusted),
             answers: self.answers.iter().map(|(method, answer)| ((*method).to_owned(), json(answer))).collect(),
             deadline_ms: None,
+            needs: own(self.needs),
             get: self.get.to_owned(),
         }
     }

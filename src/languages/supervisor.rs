@@ -134,15 +134,20 @@ impl Supervisor {
             None => Vec::new(),
         };
         let disk = Arc::clone(&self.ports.disk);
-        let wanted = name.clone();
+        let (wanted, needs) = (name.clone(), server.needs.clone());
+        // It looks for them on the path it is given.
+        let path: Vec<PathBuf> = server.env.get("PATH").map(std::env::split_paths).into_iter().flatten().collect();
         let found = tokio::task::spawn_blocking(move || {
             let program = process::find(&wanted, &folders)?;
             let real = disk.canonicalize(&program).unwrap_or_else(|_| program.clone());
-            Some((program, real))
+            Some((program, real, needs.into_iter().find(|need| process::find(need, &path).is_none())))
         });
-        let Ok(Some((program, real))) = found.await else {
+        let Ok(Some((program, real, lacking))) = found.await else {
             return Program::Absent(format!("`{name}` was not found; to get it: {}", server.get));
         };
+        if let Some(need) = lacking {
+            return Program::Absent(format!("`{name}` checks nothing without `{need}`, which was not found"));
+        }
         // A program of the project's own, or one that runs the project's code, needs trust.
         let own = root.is_some_and(|root| real.starts_with(root) || program.starts_with(root));
         if !trusted && (server.runs_project_code || (own && !server.configured)) {

@@ -132,6 +132,23 @@ async fn a_stand_in_without_the_real_thing_counts_as_not_found() {
 }
 
 #[tokio::test]
+async fn one_that_cannot_check_alone_is_not_taken_for_a_checker() {
+    let folder = Folder::new();
+    folder.program("node_modules/.bin/wrapper", "");
+    let mut server = known("bash-language-server");
+    server.command[0] = "wrapper".into();
+    server.needs = vec!["the-real-checker".into()];
+    assert_eq!(
+        find(server.clone(), &folder, true).await,
+        "absent true `wrapper` checks nothing without `the-real-checker`, which was not found"
+    );
+    // On the path that the server is given it is found.
+    folder.program("extra/the-real-checker", "");
+    server.env.insert("PATH".into(), folder.path().join("extra").to_string_lossy().into_owned());
+    assert_eq!(find(server, &folder, true).await, "ROOT/node_modules/.bin/wrapper start");
+}
+
+#[tokio::test]
 async fn what_is_too_old_or_of_no_use_here_is_not_taken() {
     let folder = Folder::new();
     let mut tsc = known("tsc");

@@ -34,8 +34,7 @@ impl Dispatch {
             if let Some(refused) = self.hopeless(call, asking, &outline) {
                 return Err(refused);
             }
-            let mut proposal =
-                propose(outline, call.entry, &call.arguments, &call.context, &call.limits()).await?;
+            let mut proposal = propose(outline, call.entry, &call.arguments, &call.context, &call.limits()).await?;
             let judgement = &proposal.outline.judgement;
             match judgement.decision {
                 DecisionKind::Allow => return Ok(proposal),

@@ -12,6 +12,7 @@ mod catalog;
 mod change;
 mod coerce;
 mod execute;
+mod ids;
 mod late;
 mod names;
 mod preview;
@@ -27,6 +28,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tracing::debug;
 
 pub use call::{CallParams, CallResult, ListToolsParams, PreviewResult, Status, ToolInfo};
 
@@ -76,6 +78,8 @@ pub struct Admitted {
     ticket: Ticket,
     open: OpenCall,
     since: Instant,
+    /// Why it will not run, whatever it is.
+    misfit: Option<ToolError>,
 }
 
 impl Admitted {
@@ -153,9 +157,10 @@ impl Dispatch {
 
     /// Gives a call its ticket. Synchronous, so that the order of arrival is the order of tickets; never blocks.
     pub fn admit(&self, params: CallParams) -> Admitted {
-        let session = self.sessions.get(params.session_id.as_deref());
+        let misfit = ids::misfit(&params);
+        let session = self.session(params.session_id.as_deref());
         let number = session.next_call();
-        let call_id = params.call_id.clone().unwrap_or_else(|| format!("c{number}"));
+        let call_id = params.call_id.as_deref().map_or_else(|| format!("c{number}"), |id| ids::told(id).into_owned());
         let (tool, shared) = match catalog::find(&self.tools, &params.name) {
             Ok(entry) => (entry.traits().name.to_owned(), entry.shared()),
             Err(_) => (params.name.clone(), false),
@@ -164,18 +169,32 @@ impl Dispatch {
         let open = self.calls.open(calls::Call {
             session: session.id.clone(),
             id: call_id.clone(),
-            turn: params.turn_id.clone(),
+            turn: params.turn_id.as_deref().map(|id| ids::told(id).into_owned()),
             tool,
             cancel: cancel.clone(),
         });
         let ticket = self.schedule.take(&session.id, shared);
         let since = self.workspace.ports.clock.now();
-        Admitted { params, session, number, call_id, cancel, ticket, open, since }
+        Admitted { params, session, number, call_id, cancel, ticket, open, since, misfit }
+    }
+
+    /// The session of a name. One whose name is not taken lives only for what is asked of it.
+    fn session(&self, id: Option<&str>) -> Arc<Session> {
+        if let Some(long) = id.filter(|id| id.len() > ids::MAX_ID_BYTES) {
+            return Arc::new(Session::new(&ids::told(long)));
+        }
+        let (session, dropped) = self.sessions.open(id);
+        for gone in dropped {
+            debug!(session = gone, "dropped a session that was idle for long");
+            self.previews.forget(&gone);
+            self.late.forget(&gone);
+        }
+        session
     }
 
     /// Runs an admitted call to its one result, whatever happens: cancel, panic, deadline.
     pub async fn run(&self, admitted: Admitted) -> CallResult {
-        let Admitted { params, session, number, call_id, cancel, ticket, open, since } = admitted;
+        let Admitted { params, session, number, call_id, cancel, ticket, open, since, misfit } = admitted;
         let settings = self.workspace.settings();
         let budget = Budget::new(&settings.output, params.max_bytes);
         let context = Context {
@@ -188,9 +207,14 @@ impl Dispatch {
         let (mut timing, mut made) = (Timing::default(), None);
         let name = catalog::find(&self.tools, &params.name)
             .map_or_else(|_| params.name.clone(), |entry| entry.traits().name.to_owned());
-        let living = self.live(&params, &call_id, context, budget, ticket, since, &mut timing, &mut made);
-        // Boxed, for the future of a whole life is large and would be moved about with everything that holds it.
-        let ended = contained(&name, Box::pin(living)).await.unwrap_or_else(Err);
+        let ended = match misfit {
+            Some(misfit) => Err(misfit),
+            None => {
+                let living = self.live(&params, &call_id, context, budget, ticket, since, &mut timing, &mut made);
+                // Boxed, for the future of a whole life is large and would be moved about with everything that holds it.
+                contained(&name, Box::pin(living)).await.unwrap_or_else(Err)
+            }
+        };
         if let Some(report) = made.as_ref().and_then(|made| made.report.as_ref()) {
             self.late.reported(&session.id, report);
         }
@@ -203,6 +227,7 @@ impl Dispatch {
         let result = shape::shape(ending, named, &session, budget, timing);
         self.tell(&session, &result.call_id, ToolEventKind::Complete, None, || serde_json::to_value(&result).ok());
         drop(open);
+        self.sessions.rest(&session.id);
         result
     }
 

@@ -292,6 +292,10 @@ pub trait Editor: Send + Sync + 'static {
     async fn apply_edit(&self, edit: ApplyEdit, deadline: Duration) -> Result<EditReply, AskError>;
     /// Asks for the text of a document as it is now.
     async fn resync(&self, uri: &str, deadline: Duration) -> Result<Resync, AskError>;
+    /// Whether there is a way to ask a person for consent.
+    fn can_approve(&self) -> bool {
+        self.abilities().approve
+    }
     /// Asks a person for consent, by `ropewalk/approve` or, where only that is declared, a message with buttons.
     async fn approve(&self, params: ApproveParams) -> Result<ApproveResult, AskError>;
     /// Asks for the diagnostics of a document, raw; they come as ordinary forwarded diagnostics.

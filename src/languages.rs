@@ -268,6 +268,7 @@ impl Languages {
                     shown: document.uri.clone(),
                     key: document.key,
                     uri: document.uri,
+                    paths: Vec::new(),
                     inside: true,
                 })
                 .collect(),

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 pub use names::{protected, secret};
 
 use crate::editor::Risk;
+use crate::text::percent;
 
 /// Which folders the person trusts: a repository is not the user, so nothing of an untrusted one is run or obeyed.
 #[derive(Debug, Default)]
@@ -100,9 +101,10 @@ impl Rule {
 pub struct Place {
     /// As the call named it.
     pub asked: String,
-    /// Where it is, with all links resolved; `None` for a document without a file.
-    pub path: Option<PathBuf>,
-    /// Whether it lies in one of the workspace folders, or is an open document without a file.
+    /// The files it stands for or would be saved to, with all links resolved; empty for a document without a place in
+    /// the file system.
+    pub paths: Vec<PathBuf>,
+    /// Whether all of these lie in the workspace folders, or there are none.
     pub inside: bool,
 }
 
@@ -157,17 +159,15 @@ pub fn judge(rule: Rule, reach: &Reach) -> Judgement {
     {
         return ask(format!("a tool that reads wants to write {}", place.shown()), Risk::High, true);
     }
-    if let Some((place, what)) = reach.writes.iter().find_map(|place| Some((place, place.named(protected)?))) {
+    if let Some((shown, what)) = reach.writes.iter().find_map(|place| place.named(protected)) {
         return ask(
-            format!("{} is protected ({what}): what is written there can run or change what may run", place.shown()),
+            format!("{shown} is protected ({what}): what is written there can run or change what may run"),
             Risk::High,
             true,
         );
     }
-    if let Some((place, what)) =
-        reach.writes.iter().chain(&reach.reads).find_map(|place| Some((place, place.named(secret)?)))
-    {
-        return ask(format!("{} may hold secrets ({what})", place.shown()), Risk::High, true);
+    if let Some((shown, what)) = reach.writes.iter().chain(&reach.reads).find_map(|place| place.named(secret)) {
+        return ask(format!("{shown} may hold secrets ({what})"), Risk::High, true);
     }
     if let Some(place) = reach.writes.iter().find(|place| !place.inside) {
         return ask(format!("{} is outside the workspace folders", place.shown()), Risk::High, false);
@@ -190,17 +190,30 @@ pub fn judge(rule: Rule, reach: &Reach) -> Judgement {
 }
 
 impl Place {
-    /// What a test on components of a path says of this place, as it was named or where it really is.
-    fn named(&self, test: fn(&Path) -> Option<&'static str>) -> Option<&'static str> {
-        self.path.as_deref().and_then(test).or_else(|| test(Path::new(&self.asked)))
+    /// What a test on the components of a path says of this place, where it really is or as its name can be read; and
+    /// which of these it is, for a person.
+    fn named(&self, test: fn(&Path) -> Option<&'static str>) -> Option<(String, &'static str)> {
+        let real = |path: &PathBuf| Some((visible(&path.to_string_lossy()), test(path)?));
+        let read = |name: String| Some((visible(&self.asked), test(Path::new(&name))?));
+        self.paths.iter().find_map(real).or_else(|| readings(&self.asked).into_iter().find_map(read))
     }
 
     fn shown(&self) -> String {
-        match &self.path {
-            Some(path) => visible(&path.to_string_lossy()),
-            None => visible(&self.asked),
-        }
+        let mut paths = self.paths.iter().map(|path| visible(&path.to_string_lossy()));
+        let Some(first) = paths.next() else { return visible(&self.asked) };
+        let others: Vec<String> = paths.collect();
+        if others.is_empty() { first } else { format!("{first} (or {})", others.join(", ")) }
     }
+}
+
+/// A name as it may be meant: as it stands, or as a URI, percent-encoded and perhaps with a scheme and a query.
+fn readings(asked: &str) -> Vec<String> {
+    let plain = |text: &str| String::from_utf8_lossy(&percent::decoded(text)).into_owned();
+    let mut readings = vec![asked.to_owned(), plain(asked), plain(percent::without_query(asked))];
+    if let Some((_, rest)) = asked.split_once(':') {
+        readings.extend([plain(rest), plain(percent::without_query(rest))]);
+    }
+    readings
 }
 
 /// A text for a question to a person: invisible and control characters are shown as escapes, nothing is left out.
@@ -221,19 +234,19 @@ mod tests {
     use super::*;
 
     fn inside(asked: &str) -> Place {
-        Place { asked: asked.to_owned(), path: Some(Path::new("/w").join(asked)), inside: true }
+        Place { asked: asked.to_owned(), paths: vec![Path::new("/w").join(asked)], inside: true }
     }
 
     fn outside(asked: &str) -> Place {
-        Place { asked: asked.to_owned(), path: Some(PathBuf::from(asked)), inside: false }
+        Place { asked: asked.to_owned(), paths: vec![PathBuf::from(asked)], inside: false }
     }
 
     fn unnamed() -> Place {
-        Place { asked: "untitled:1".to_owned(), path: None, inside: true }
+        Place { asked: "untitled:1".to_owned(), paths: vec![], inside: true }
     }
 
     fn linked(asked: &str, path: &str) -> Place {
-        Place { asked: asked.to_owned(), path: Some(PathBuf::from(path)), inside: true }
+        Place { asked: asked.to_owned(), paths: vec![PathBuf::from(path)], inside: true }
     }
 
     #[test]

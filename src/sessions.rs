@@ -12,6 +12,10 @@ use crate::workspace::Key;
 /// The session that calls belong to when they name none.
 pub const DEFAULT_SESSION: &str = "default";
 
+/// So many sessions without an open call are remembered, besides the default one; beyond that the longest idle is
+/// dropped. Each may hold many megabytes of outputs.
+pub const MAX_IDLE: usize = 64;
+
 /// One conversation of a model with its tools.
 #[derive(Debug)]
 pub struct Session {
@@ -109,15 +113,69 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// All sessions, by name.
 #[derive(Debug, Default)]
 pub struct Sessions {
-    open: Mutex<HashMap<String, Arc<Session>>>,
+    all: Mutex<All>,
+}
+
+#[derive(Debug, Default)]
+struct All {
+    open: HashMap<String, Known>,
+    /// Counts what is done with sessions: a clock that orders them.
+    uses: u64,
+}
+
+#[derive(Debug)]
+struct Known {
+    session: Arc<Session>,
+    /// When a call of it last began or ended, by [`All::uses`].
+    used: u64,
+}
+
+impl Known {
+    /// Whether a call holds it. Nobody can take hold of it but through [`Sessions`], whose lock is held.
+    fn busy(&self) -> bool {
+        Arc::strong_count(&self.session) > 1
+    }
 }
 
 impl Sessions {
-    /// The session of a name; one that is unknown yet is opened.
-    pub fn get(&self, id: Option<&str>) -> Arc<Session> {
+    /// The session of a name; one that is unknown yet is opened. It counts as busy for as long as what is returned is
+    /// held. Also the names of the sessions that were dropped to make room: the longest idle ones.
+    pub fn open(&self, id: Option<&str>) -> (Arc<Session>, Vec<String>) {
         let id = id.unwrap_or(DEFAULT_SESSION);
-        let mut open = lock(&self.open);
-        Arc::clone(open.entry(id.to_owned()).or_insert_with(|| Arc::new(Session::new(id))))
+        let mut all = lock(&self.all);
+        all.uses += 1;
+        let used = all.uses;
+        if let Some(known) = all.open.get_mut(id) {
+            known.used = used;
+            return (Arc::clone(&known.session), Vec::new());
+        }
+        let session = Arc::new(Session::new(id));
+        all.open.insert(id.to_owned(), Known { session: Arc::clone(&session), used });
+        (session, all.dropped())
+    }
+
+    /// A call of a session ended: it is idle from now on, if no other holds it.
+    pub fn rest(&self, id: &str) {
+        let mut all = lock(&self.all);
+        all.uses += 1;
+        let used = all.uses;
+        if let Some(known) = all.open.get_mut(id) {
+            known.used = used;
+        }
+    }
+}
+
+impl All {
+    /// Drops the longest idle sessions beyond [`MAX_IDLE`], and names them.
+    fn dropped(&mut self) -> Vec<String> {
+        let idle = self.open.iter().filter(|(id, known)| *id != DEFAULT_SESSION && !known.busy());
+        let mut idle: Vec<(u64, String)> = idle.map(|(id, known)| (known.used, id.clone())).collect();
+        idle.sort_unstable();
+        idle.truncate(idle.len().saturating_sub(MAX_IDLE));
+        for (_, id) in &idle {
+            self.open.remove(id);
+        }
+        idle.into_iter().map(|(_, id)| id).collect()
     }
 }
 
@@ -144,9 +202,32 @@ mod tests {
     #[test]
     fn a_session_is_opened_once() {
         let sessions = Sessions::default();
-        let first = sessions.get(None);
+        let (first, _) = sessions.open(None);
         assert_eq!((first.next_call(), first.next_call(), first.next_preview()), (1, 2, 1));
-        assert_eq!(sessions.get(Some(DEFAULT_SESSION)).next_call(), 3);
-        assert_eq!(sessions.get(Some("other")).next_call(), 1);
+        assert_eq!(sessions.open(Some(DEFAULT_SESSION)).0.next_call(), 3);
+        assert_eq!(sessions.open(Some("other")).0.next_call(), 1);
+    }
+
+    #[test]
+    fn the_longest_idle_sessions_are_dropped_and_never_a_busy_one() {
+        let sessions = Sessions::default();
+        sessions.open(None);
+        let (busy, _) = sessions.open(Some("busy"));
+        for number in 0..MAX_IDLE {
+            assert_eq!(sessions.open(Some(&format!("s{number}"))).1, Vec::<String>::new());
+        }
+        // One more is opened and held: there are as many idle ones as may be.
+        let (held, dropped) = sessions.open(Some("held"));
+        assert_eq!(dropped, Vec::<String>::new());
+        // Used again, or ended after a long call, is not idle for long.
+        sessions.open(Some("s0"));
+        drop(busy);
+        sessions.rest("busy");
+        assert_eq!(sessions.open(Some("next")).1, ["s1"]);
+        drop(held);
+        assert_eq!(sessions.open(Some("more")).1, ["s2", "s3"]);
+        // The default one is older than all of them.
+        assert!(lock(&sessions.all).open.contains_key(DEFAULT_SESSION));
+        assert_eq!(lock(&sessions.all).open.len(), MAX_IDLE + 2);
     }
 }

@@ -7,6 +7,7 @@ pub mod diff;
 pub mod line_ends;
 #[cfg(test)]
 pub(crate) mod model;
+pub mod percent;
 pub mod position;
 mod rope;
 mod shifts;

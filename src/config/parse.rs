@@ -10,6 +10,15 @@ const ELSEWHERE: &[&str] = &["trusted"];
 /// The one table whose keys are names of the user's own.
 const SERVERS: &str = "diagnostics.servers";
 
+/// A key joins at most so many names by dots.
+const MAX_NAMES: usize = 16;
+
+/// Settings have at most so many levels, of dotted keys and of objects and arrays in one another.
+const MAX_DEPTH: usize = 64;
+
+/// A remark shows so many characters of a key that is too long.
+const SHOWN_CHARS: usize = 80;
+
 /// A key that was not taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remark {
@@ -37,8 +46,9 @@ impl Settings {
                 return (self.clone(), remarks);
             }
         };
+        let fields = bounded("", fields, 0, &mut remarks);
         let mut overlay = Overlay { settings: self.clone(), remarks };
-        let nested = nest(fields);
+        let nested = nest(&fields);
         overlay.object("", &nested);
         (overlay.settings, overlay.remarks)
     }
@@ -51,6 +61,54 @@ fn nest(fields: &Map<String, Value>) -> Map<String, Value> {
         put(&mut out, key, value);
     }
     out
+}
+
+/// What lies within [`MAX_NAMES`] and [`MAX_DEPTH`], and a remark on each key that does not. It descends no deeper than
+/// that itself, so that what comes after it may recurse. `depth`: the levels above `fields`.
+fn bounded(path: &str, fields: &Map<String, Value>, depth: usize, remarks: &mut Vec<Remark>) -> Map<String, Value> {
+    let mut out = Map::new();
+    for (key, value) in fields {
+        let names = key.split('.').count();
+        let full = if path.is_empty() { excerpt(key) } else { format!("{path}.{}", excerpt(key)) };
+        if names > MAX_NAMES {
+            let message = format!("it joins {names} names by dots; at most {MAX_NAMES} are taken");
+            remarks.push(Remark { key: full, message });
+            continue;
+        }
+        let below = depth + names;
+        match value {
+            Value::Object(fields) if below < MAX_DEPTH => {
+                out.insert(key.clone(), Value::Object(bounded(&full, fields, below, remarks)));
+            }
+            value if deeper(value, MAX_DEPTH.saturating_sub(below)) => {
+                let message = format!("it is nested too deeply; at most {MAX_DEPTH} levels are taken");
+                remarks.push(Remark { key: full, message });
+            }
+            value => {
+                out.insert(key.clone(), value.clone());
+            }
+        }
+    }
+    out
+}
+
+/// Whether a value has more than so many levels of arrays and objects; it is not looked at any deeper.
+fn deeper(value: &Value, levels: usize) -> bool {
+    match value {
+        Value::Array(_) | Value::Object(_) if levels == 0 => true,
+        Value::Array(items) => items.iter().any(|item| deeper(item, levels - 1)),
+        Value::Object(fields) => fields.values().any(|field| deeper(field, levels - 1)),
+        _ => false,
+    }
+}
+
+/// The beginning of a key, for a remark.
+fn excerpt(key: &str) -> String {
+    let mut shown: String = key.chars().take(SHOWN_CHARS).collect();
+    if shown.len() < key.len() {
+        shown.push('…');
+    }
+    shown
 }
 
 fn put(out: &mut Map<String, Value>, key: &str, value: &Value) {
@@ -221,6 +279,35 @@ mod tests {
         assert_eq!(settings.diagnostics.servers["ruff"].deadline_ms, Some(9));
         let (default, remarks) = Settings::parse(&json!([]));
         assert_eq!((default, remarks.len()), (Settings::default(), 1));
+    }
+
+    /// An object of objects, `levels` deep.
+    fn nested(levels: usize) -> Value {
+        (0..levels).fold(json!(1), |inner, _| json!({ "a": inner }))
+    }
+
+    #[test]
+    fn keys_of_many_names_and_deep_values_are_refused_before_anything_recurses() {
+        let many = format!("a{}", ".a".repeat(20_000));
+        let server = |settings: Value| json!({ "diagnostics": { "servers": { "x": { "settings": settings } } } });
+        let array = (0..100).fold(json!([]), |inner, _| json!([inner]));
+        let dotted = (0..20).fold(json!(1), |inner, _| json!({ "a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a": inner }));
+        for deep in [
+            json!({ many.clone(): 1 }),
+            server(json!({ many: 1 })),
+            server(nested(120)),
+            server(json!({ "list": array })),
+            server(dotted),
+        ] {
+            let mut with = deep.clone();
+            with["freshness"] = json!("warn");
+            let (settings, remarks) = Settings::parse(&with);
+            assert_eq!((settings.freshness, remarks.len()), (Freshness::Warn, 1), "{remarks:?}");
+            assert!(remarks[0].message.contains("at most") && remarks[0].key.len() < 1000, "{remarks:?}");
+        }
+        // What people write is far below that.
+        let (settings, remarks) = Settings::parse(&server(nested(40)));
+        assert_eq!((settings.diagnostics.servers["x"].settings.clone(), remarks), (Some(nested(40)), vec![]));
     }
 
     proptest! {

@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
 use tracing::debug;
 
 use crate::editor::{ApproveCall, ApproveParams, AskError, Consent};
-use crate::permissions::{DecisionKind, visible};
+use crate::permissions::{DecisionKind, Judgement, visible};
 use crate::tool::{ErrorKind, ToolError};
 
 use super::execute::cancelled;
-use super::propose::{Consented, Proposal, propose};
+use super::propose::{Consented, Outline, Proposal, outline, propose};
 use super::{Call, Dispatch};
 
 /// A change that keeps changing while it is asked about is asked about at most so often.
@@ -30,15 +29,19 @@ impl Dispatch {
     /// What the call may do now. Comes back here when the text moved on between consent and commit.
     pub(super) async fn cleared(&self, call: &mut Call<'_>, asking: &mut Asking) -> Result<Proposal, ToolError> {
         loop {
-            let mut proposal = propose(call.entry, &call.arguments, &call.context, &call.limits()).await?;
-            match proposal.judgement.decision {
+            let outline = outline(call.entry, &call.arguments, &call.context).await?;
+            // Before anything is read: what cannot be consented to must not cost a file's whole content.
+            if let Some(refused) = self.hopeless(call, asking, &outline) {
+                return Err(refused);
+            }
+            let mut proposal = propose(outline, call.entry, &call.arguments, &call.context, &call.limits()).await?;
+            let judgement = &proposal.outline.judgement;
+            match judgement.decision {
                 DecisionKind::Allow => return Ok(proposal),
-                DecisionKind::Deny => {
-                    return Err(denied(format!("It is not allowed: {}.", proposal.judgement.reason)));
-                }
+                DecisionKind::Deny => return Err(forbidden(judgement)),
                 DecisionKind::Ask => {}
             }
-            if !proposal.judgement.singly && call.context.session.granted(&likeness(call, &proposal)) {
+            if granted(call, &proposal.outline) {
                 return Ok(proposal);
             }
             let now = proposal.consented();
@@ -70,6 +73,29 @@ impl Dispatch {
         }
     }
 
+    /// Why a call will not run, if that is clear from what it reaches: it is not allowed, or nobody has consented to it
+    /// and nobody can.
+    fn hopeless(&self, call: &Call<'_>, asking: &Asking, outline: &Outline) -> Option<ToolError> {
+        let judgement = &outline.judgement;
+        match judgement.decision {
+            DecisionKind::Allow => None,
+            DecisionKind::Deny => Some(forbidden(judgement)),
+            DecisionKind::Ask => {
+                let preview = call.params.approved_by.as_deref().filter(|_| !asking.preview_used);
+                let shown = preview.is_some_and(|id| {
+                    let tool = call.entry.traits().name;
+                    self.previews.knows(&call.context.session.id, id, tool, &call.arguments)
+                });
+                let hope = asking.consented.is_some()
+                    || asking.adopt
+                    || shown
+                    || granted(call, outline)
+                    || self.workspace.editor.can_approve();
+                (!hope).then(|| unasked(&judgement.reason, &AskError::Unsupported))
+            }
+        }
+    }
+
     /// Asks the person. Returns when they consent.
     async fn ask(
         &self,
@@ -78,14 +104,14 @@ impl Dispatch {
         proposal: &Proposal,
         now: Consented,
     ) -> Result<(), ToolError> {
-        let judgement = &proposal.judgement;
+        let judgement = &proposal.outline.judgement;
         let question = ApproveParams {
             session_id: call.context.session.id.clone(),
             calls: vec![ApproveCall {
                 call_id: call.id.to_owned(),
                 name: call.entry.traits().name.to_owned(),
                 arguments: call.arguments.clone(),
-                targets: proposal.targets(),
+                targets: proposal.outline.targets(),
                 diff: proposal.diff().map(|diff| diff.split('\n').map(visible).collect::<Vec<_>>().join("\n")),
                 reason: judgement.reason.clone(),
                 risk: judgement.risk,
@@ -111,7 +137,7 @@ impl Dispatch {
                 )));
             }
             Consent::Session | Consent::Always if !judgement.singly && decision.arguments.is_none() => {
-                call.context.session.grant(likeness(call, proposal));
+                call.context.session.grant(proposal.outline.likeness(call.entry.traits().name));
             }
             Consent::Once | Consent::Session | Consent::Always => {}
         }
@@ -126,11 +152,13 @@ impl Dispatch {
     }
 }
 
-/// What calls have in common that one consent can cover: the tool, and exactly the targets.
-fn likeness(call: &Call<'_>, proposal: &Proposal) -> String {
-    let mut targets = proposal.targets();
-    targets.sort_unstable();
-    Value::from(std::iter::once(call.entry.traits().name.to_owned()).chain(targets).collect::<Vec<_>>()).to_string()
+/// Whether a person consented to calls like this one before, and the next is covered by that.
+fn granted(call: &Call<'_>, outline: &Outline) -> bool {
+    !outline.judgement.singly && call.context.session.granted(&outline.likeness(call.entry.traits().name))
+}
+
+fn forbidden(judgement: &Judgement) -> ToolError {
+    denied(format!("It is not allowed: {}.", judgement.reason))
 }
 
 fn denied(message: String) -> ToolError {

@@ -12,7 +12,8 @@ use crate::languages::{DiagnosticsReport, Edited, Prepared};
 use crate::outputs;
 use crate::text::{self, LineBreaks, Text};
 use crate::tool::{ErrorKind, ToolError};
-use crate::workspace::{Committed, FileChange, Hunk, LineSpan, Preview, Refusal, RefusalKind};
+use crate::workspace::paths::uri_of_path;
+use crate::workspace::{Committed, FileChange, Hunk, Key, LineSpan, Preview, Refusal, RefusalKind};
 
 use super::call::EditResult;
 use super::propose::needs_new_consent;
@@ -127,7 +128,12 @@ impl Dispatch {
         }
         if committed.version_after.is_none() {
             let kind = if committed.before.is_none() { FileChangeKind::Created } else { FileChangeKind::Changed };
-            self.languages.file_changed(&FileChanged { uri: committed.target.uri.clone(), kind, by: Origin::Agent });
+            // Language servers know a file by where it is, and not by a link to it that the call named.
+            let uri = match key {
+                Key::File(path) => uri_of_path(path),
+                Key::Unnamed(_) => committed.target.uri.clone(),
+            };
+            self.languages.file_changed(&FileChanged { uri, kind, by: Origin::Agent });
         }
         let budget = call.budget.max / DIFF_SHARE / (made.edits.len() + 1);
         made.told.push(told(&committed, &notes, budget));

@@ -54,6 +54,16 @@ impl Late {
         Some(DiagnosticsReport { documents, ..DiagnosticsReport::default() })
     }
 
+    /// A session was dropped: nothing is owed to it any more.
+    pub(super) fn forget(&self, session: &str) {
+        let mut inner = self.lock();
+        inner.news.remove(session);
+        inner.waiting.retain(|_, sessions| {
+            sessions.remove(session);
+            !sessions.is_empty()
+        });
+    }
+
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -81,6 +91,17 @@ mod tests {
         late.came(report("c", Verdict::Fresh));
         assert_eq!(late.take("two"), None);
         assert_eq!(late.take("one"), Some(report("a", Verdict::Fresh)));
+        assert_eq!(late.take("one"), None);
+    }
+
+    #[test]
+    fn a_session_that_is_dropped_is_owed_nothing() {
+        let late = Late::default();
+        late.reported("one", &report("a", Verdict::Pending));
+        late.reported("one", &report("b", Verdict::Pending));
+        late.came(report("a", Verdict::Fresh));
+        late.forget("one");
+        late.came(report("b", Verdict::Fresh));
         assert_eq!(late.take("one"), None);
     }
 

@@ -9,13 +9,13 @@ use tokio_util::sync::CancellationToken;
 use crate::editor::Risk;
 use crate::outputs::Budget;
 use crate::permissions::{DecisionKind, Requirement};
-use crate::tool::{Context, ToolError};
+use crate::tool::{Context, ErrorKind, ToolError};
 
 use super::call::{AccessInfo, ApprovalInfo, CallParams, PreviewResult, Timing};
 use super::catalog::{self, Ready};
 use super::execute::contained;
-use super::propose::{Consented, Proposal, propose};
-use super::{Call, Dispatch};
+use super::propose::{Consented, Proposal, outline, propose};
+use super::{Call, Dispatch, ids};
 
 /// At most so many previews wait for their call; the oldest give way.
 const KEPT: usize = 256;
@@ -46,10 +46,18 @@ impl Previews {
     /// What a preview showed, if it was of this tool and these arguments. It counts once.
     pub(super) fn take(&self, session: &str, id: &str, tool: &str, arguments: &Value) -> Option<Consented> {
         let mut all = self.lock();
-        let at = all.iter().position(|kept| {
-            kept.session == session && kept.id == id && kept.tool == tool && kept.arguments == *arguments
-        })?;
+        let at = all.iter().position(|kept| kept.is(session, id, tool, arguments))?;
         all.remove(at).map(|kept| kept.consented)
+    }
+
+    /// Whether there is such a preview. It still counts.
+    pub(super) fn knows(&self, session: &str, id: &str, tool: &str, arguments: &Value) -> bool {
+        self.lock().iter().any(|kept| kept.is(session, id, tool, arguments))
+    }
+
+    /// A session was dropped, and its previews with it.
+    pub(super) fn forget(&self, session: &str) {
+        self.lock().retain(|kept| kept.session != session);
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<Kept>> {
@@ -57,11 +65,20 @@ impl Previews {
     }
 }
 
+impl Kept {
+    fn is(&self, session: &str, id: &str, tool: &str, arguments: &Value) -> bool {
+        self.session == session && self.id == id && self.tool == tool && self.arguments == *arguments
+    }
+}
+
 impl Dispatch {
     /// What a call would do. Neither asks nor runs.
     pub async fn preview(&self, params: CallParams) -> PreviewResult {
-        let session = self.sessions.get(params.session_id.as_deref());
+        let session = self.session(params.session_id.as_deref());
         let preview_id = format!("p{}", session.next_preview());
+        if let Some(misfit) = ids::misfit(&params) {
+            return unfit(preview_id, &params, params.name.clone(), Requirement::Required, misfit);
+        }
         let entry = match catalog::find(&self.tools, &params.name) {
             Ok(entry) => entry,
             Err(error) => return unfit(preview_id, &params, params.name.clone(), Requirement::Required, error),
@@ -84,7 +101,15 @@ impl Dispatch {
         let mut timing = Timing::default();
         let call = Call { params: &params, id: &call_id, entry, arguments, context, budget, timing: &mut timing };
         let limits = call.limits();
-        let proposing = propose(entry, &call.arguments, &call.context, &limits);
+        let proposing = async {
+            let outline = outline(entry, &call.arguments, &call.context).await?;
+            if outline.judgement.decision == DecisionKind::Deny {
+                // What is not allowed is not looked at either.
+                let plan = Err(ToolError::new(ErrorKind::Denied, outline.judgement.reason.clone()));
+                return Ok(Proposal { outline, plan });
+            }
+            propose(outline, entry, &call.arguments, &call.context, &limits).await
+        };
         let proposal = match contained(tool, proposing).await.unwrap_or_else(Err) {
             Ok(proposal) => proposal,
             Err(error) => {
@@ -93,7 +118,7 @@ impl Dispatch {
             }
         };
         let arguments = call.arguments;
-        if proposal.plan.is_ok() && proposal.judgement.decision != DecisionKind::Deny {
+        if proposal.plan.is_ok() && proposal.outline.judgement.decision != DecisionKind::Deny {
             self.previews.put(Kept {
                 session: session.id.clone(),
                 id: preview_id.clone(),
@@ -107,7 +132,7 @@ impl Dispatch {
 }
 
 fn shown(preview_id: String, tool: &str, arguments: Value, repairs: Vec<String>, proposal: &Proposal) -> PreviewResult {
-    let judgement = &proposal.judgement;
+    let judgement = &proposal.outline.judgement;
     PreviewResult {
         preview_id,
         name: tool.to_owned(),
@@ -116,7 +141,7 @@ fn shown(preview_id: String, tool: &str, arguments: Value, repairs: Vec<String>,
         synthesized: false,
         valid: proposal.plan.is_ok(),
         problems: proposal.plan.as_ref().err().map(|error| error.message.clone()).into_iter().collect(),
-        access: proposal.access_info(),
+        access: proposal.outline.access_info(),
         diff: proposal.diff(),
         approval: ApprovalInfo {
             requirement: judgement.requirement,

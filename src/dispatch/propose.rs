@@ -1,5 +1,6 @@
 //! What a call would do now: where it reaches, and which lines it would change. Changes nothing.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tracing::warn;
@@ -14,12 +15,17 @@ use super::call::AccessInfo;
 use super::catalog::Entry;
 use super::execute::Limits;
 
-/// A call at one moment: what it reaches, what the rules say, and what it would do, or why it cannot.
-pub(super) struct Proposal {
+/// Where a call reaches and what the rules say of that, before anything is read for it.
+pub(super) struct Outline {
     pub reads: Vec<Target>,
     pub writes: Vec<Target>,
     pub access: Access,
     pub judgement: Judgement,
+}
+
+/// A call at one moment: what it reaches, what the rules say, and what it would do, or why it cannot.
+pub(super) struct Proposal {
+    pub outline: Outline,
     pub plan: Result<Planned, ToolError>,
 }
 
@@ -34,41 +40,62 @@ pub(super) enum Planned {
 /// What a person consents to: exactly these targets, and exactly these lines, wherever they are by then.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Consented {
-    targets: Vec<Key>,
+    targets: Vec<(Key, Vec<PathBuf>)>,
     lines: Vec<String>,
 }
 
-/// Works out what a call would do. The error is a name that means nothing, before anything is known of the rest.
+/// Works out what a call reaches by its names alone. The error is a name that means nothing.
+pub(super) async fn outline(
+    entry: &Entry,
+    arguments: &serde_json::Value,
+    context: &Context,
+) -> Result<Outline, ToolError> {
+    let access = entry.tool.access(arguments);
+    let (reads, writes) = resolve(&context.workspace, &access).await?;
+    let judgement = judged(entry, &access, &reads, &writes);
+    Ok(Outline { reads, writes, access, judgement })
+}
+
+/// Works out what a call would do, for which the files it changes are read; what it changes beyond the names in it is
+/// judged with the rest.
 pub(super) async fn propose(
+    outline: Outline,
     entry: &Entry,
     arguments: &serde_json::Value,
     context: &Context,
     limits: &Limits<'_>,
 ) -> Result<Proposal, ToolError> {
-    let access = entry.tool.access(arguments);
-    let (reads, named) = resolve(&context.workspace, &access).await?;
     let plan = limits.bound(planned(entry, arguments, context)).await;
     if let Err(error) = &plan
         && matches!(error.kind, ErrorKind::Cancelled)
     {
         return Err(error.clone());
     }
-    let mut writes = named;
+    let Outline { reads, mut writes, access, mut judgement } = outline;
+    let named = writes.len();
     if let Ok(Planned::Change(changes)) = &plan {
         for (change, _) in changes {
-            if !writes.iter().any(|target| target.key == change.target.key) {
+            // Of one key, but by now of other files: a link has changed since.
+            let same = |target: &&Target| target.key == change.target.key && target.paths == change.target.paths;
+            if !writes.iter().any(|target| same(&target)) {
                 writes.push(change.target.clone());
             }
         }
     }
+    if writes.len() > named {
+        judgement = judged(entry, &access, &reads, &writes);
+    }
+    Ok(Proposal { outline: Outline { reads, writes, access, judgement }, plan })
+}
+
+fn judged(entry: &Entry, access: &Access, reads: &[Target], writes: &[Target]) -> Judgement {
     let reach = Reach {
-        reads: places(&reads, &access.reads),
-        writes: places(&writes, &access.writes),
+        reads: places(reads, &access.reads),
+        writes: places(writes, &access.writes),
         commands: access.commands.clone(),
         hosts: access.hosts.clone(),
     };
-    let judgement = judge(entry.rule, &reach);
-    Ok(Proposal { reads, writes, access, judgement, plan })
+    judge(entry.rule, &reach)
 }
 
 async fn planned(entry: &Entry, arguments: &serde_json::Value, context: &Context) -> Result<Planned, ToolError> {
@@ -106,30 +133,49 @@ async fn resolve(workspace: &Arc<Workspace>, access: &Access) -> Result<(Vec<Tar
 fn places(targets: &[Target], names: &[String]) -> Vec<Place> {
     let place = |(at, target): (usize, &Target)| Place {
         asked: names.get(at).unwrap_or(&target.shown).clone(),
-        path: match &target.key {
-            Key::File(path) => Some(path.clone()),
-            Key::Unnamed(_) => None,
-        },
+        paths: target.paths.clone(),
         inside: target.inside,
     };
     targets.iter().enumerate().map(place).collect()
 }
 
-impl Proposal {
-    /// Every file, command and host, resolved, for a person to see.
+impl Outline {
+    /// Every file, document, command and host, resolved, for a person to see.
     pub(super) fn targets(&self) -> Vec<String> {
         let mut targets: Vec<String> = Vec::new();
         for target in self.reads.iter().chain(&self.writes) {
-            let shown = match &target.key {
-                Key::File(path) => path.to_string_lossy().into_owned(),
-                Key::Unnamed(uri) => uri.clone(),
+            let paths = target.paths.iter().map(|path| path.to_string_lossy().into_owned());
+            let document = match &target.key {
+                Key::File(_) => None,
+                Key::Unnamed(uri) => Some(uri.clone()),
             };
-            if !targets.contains(&shown) {
-                targets.push(shown);
+            for shown in paths.chain(document) {
+                if !targets.contains(&shown) {
+                    targets.push(shown);
+                }
             }
         }
         targets.extend(self.access.commands.iter().chain(&self.access.hosts).cloned());
         targets.iter().map(|target| crate::permissions::visible(target)).collect()
+    }
+
+    /// What calls have in common that one consent can cover: the tool, and exactly what is reached. Files count by
+    /// where they are and not by how they are spelled or shown; a document without a place counts by its URI.
+    pub(super) fn likeness(&self, tool: &str) -> String {
+        let reached = |targets: &[Target]| {
+            let mut reached: Vec<String> = targets
+                .iter()
+                .map(|target| match (&target.key, target.paths.as_slice()) {
+                    (key, []) => format!("{key:?}"),
+                    (_, paths) => format!("{paths:?}"),
+                })
+                .collect();
+            reached.sort_unstable();
+            reached.dedup();
+            reached
+        };
+        let parts = (tool, reached(&self.reads), reached(&self.writes), &self.access.commands, &self.access.hosts);
+        format!("{parts:?}")
     }
 
     pub(super) fn access_info(&self) -> AccessInfo {
@@ -141,7 +187,9 @@ impl Proposal {
             hosts: self.access.hosts.clone(),
         }
     }
+}
 
+impl Proposal {
     /// The changes as one unified diff.
     pub(super) fn diff(&self) -> Option<String> {
         match &self.plan {
@@ -154,7 +202,8 @@ impl Proposal {
 
     /// What consent to this proposal covers.
     pub(super) fn consented(&self) -> Consented {
-        let targets = self.reads.iter().chain(&self.writes).map(|target| target.key.clone()).collect();
+        let targets = self.outline.reads.iter().chain(&self.outline.writes);
+        let targets = targets.map(|target| (target.key.clone(), target.paths.clone())).collect();
         let lines = match &self.plan {
             Ok(Planned::Run) => Vec::new(),
             Ok(Planned::Change(changes)) => changes

@@ -197,7 +197,7 @@ const ROOT: &str = "/w";
 fn target(name: &str) -> Target {
     let path = Path::new(ROOT).join(name);
     let uri = format!("file://{}", path.display());
-    Target { key: Key::File(path), uri, shown: name.to_owned(), inside: true }
+    Target { key: Key::File(path.clone()), uri, shown: name.to_owned(), paths: vec![path], inside: true }
 }
 
 impl Bench {

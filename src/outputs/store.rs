@@ -70,6 +70,17 @@ mod tests {
     }
 
     #[test]
+    fn a_session_keeps_at_most_16_mib() {
+        let (mut store, text) = (Store::default(), "x".repeat(1024 * 1024));
+        for number in 0..40 {
+            store.put(&format!("o{number}"), &text);
+        }
+        let kept: usize = store.kept.iter().map(|(_, text)| text.len()).sum();
+        assert_eq!((kept, store.bytes, store.kept.len()), (16 * 1024 * 1024, 16 * 1024 * 1024, 16));
+        assert_eq!((store.get("o23"), store.get("o24").is_some()), (None, true));
+    }
+
+    #[test]
     fn what_is_read_stays_longer() {
         let mut store = Store::with_limit(20);
         store.put("o1", "12345678");

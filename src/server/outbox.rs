@@ -245,6 +245,11 @@ impl Editor for Outbox {
         self.ask_as(protocol::RESYNC, json!({ "uri": uri }), Some(deadline)).await
     }
 
+    fn can_approve(&self) -> bool {
+        let client = self.client();
+        client.abilities.approve || client.message_actions
+    }
+
     async fn approve(&self, params: ApproveParams) -> Result<ApproveResult, AskError> {
         let client = self.client();
         if client.abilities.approve {

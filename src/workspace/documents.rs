@@ -341,6 +341,11 @@ impl Documents {
         self.lock().keys.get(uri).cloned()
     }
 
+    /// The file that a second buffer is of, by the editor's spelling of the buffer: what it was when that was opened.
+    pub fn file_of_double(&self, uri: &str) -> Option<Key> {
+        self.lock().doubles.get(uri).cloned()
+    }
+
     /// A document as it is now.
     pub fn get(&self, key: &Key) -> Option<Snapshot> {
         self.lock().open.get(key).cloned()

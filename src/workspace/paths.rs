@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::json;
 
 use crate::ports::{Disk, FileKind};
+use crate::text::percent;
 
 use super::{Documents, Refusal, RefusalKind, Snapshot};
 
@@ -32,7 +33,11 @@ pub struct Target {
     pub uri: String,
     /// Its name in messages and diffs: relative to its workspace folder with `/`, else absolute, else the URI.
     pub shown: String,
-    /// Whether it lies in one of the workspace folders (or is an open document without a file).
+    /// The files it stands for or would be saved to, with all links resolved: of a file that is not open, its path; of
+    /// a document, the file it was when it was opened and whatever its spelling leads to now. They differ where a link
+    /// has changed. Empty for a document that has no place in the file system yet.
+    pub paths: Vec<PathBuf>,
+    /// Whether all of `paths` lie in the workspace folders; so does a document without any.
     pub inside: bool,
 }
 
@@ -93,7 +98,7 @@ pub fn key_of_uri(disk: &dyn Disk, uri: &str) -> Option<Key> {
                     (host.is_empty() || host.eq_ignore_ascii_case("localhost")).then_some(path)?
                 }
             };
-            let path = PathBuf::from(OsString::from_vec(percent_decoded(path)));
+            let path = PathBuf::from(OsString::from_vec(percent::decoded(path)));
             let fits = path.is_absolute() && !path.as_os_str().as_bytes().contains(&0);
             fits.then(|| Key::File(canonical(disk, &folded_drive(disk, path))))
         }
@@ -131,13 +136,13 @@ pub fn resolve(disk: &dyn Disk, roots: &Roots, documents: &Documents, file_path:
         return invalid(format!("{file_path:?} is not a path: it has a NUL character in it."));
     }
     if let Some(document) = documents.key_of(file_path).and_then(|key| documents.get(&key)) {
-        return Ok(target_of_document(disk, roots, &document));
+        return Ok(target_of_document(disk, roots, documents, &document));
     }
     if let Some((scheme, rest)) = scheme(file_path) {
         match key_of_uri(disk, file_path) {
             Some(Key::File(path)) => {
                 // The URI was given, so it is as good a spelling as any.
-                return Ok(target_of_path(roots, documents, path, || file_path.to_owned()));
+                return Ok(target_of_path(disk, roots, documents, path, || file_path.to_owned()));
             }
             Some(Key::Unnamed(_)) => return Err(not_open(documents, file_path)),
             None if rest.starts_with("//") => {
@@ -164,7 +169,7 @@ pub fn resolve(disk: &dyn Disk, roots: &Roots, documents: &Documents, file_path:
     let named = Path::new(file_path);
     let found = if named.is_absolute() { named.to_owned() } else { in_folders(disk, roots, documents, named)? };
     let path = canonical(disk, &found);
-    Ok(target_of_path(roots, documents, path.clone(), || {
+    Ok(target_of_path(disk, roots, documents, path.clone(), || {
         let dots = found.components().any(|part| part == Component::ParentDir);
         uri_of_path(&if dots { path } else { found.components().collect() })
     }))
@@ -210,30 +215,86 @@ fn exists(disk: &dyn Disk, path: &Path) -> bool {
     !matches!(disk.metadata(path), Err(error) if matches!(error.kind(), NotFound | NotADirectory))
 }
 
-fn target_of_document(disk: &dyn Disk, roots: &Roots, document: &Snapshot) -> Target {
-    let (shown, inside) = match (&document.key, key_of_uri(disk, &document.uri)) {
-        // A link may have changed since it was opened: what it is to us was decided then.
-        (Key::File(path), _) => shown(roots, path),
-        // A second buffer of a file: shown by its spelling, and inside if the file is.
-        (Key::Unnamed(uri), Some(Key::File(path))) => (uri.clone(), shown(roots, &path).1),
-        (Key::Unnamed(uri), _) => (uri.clone(), true),
+fn target_of_document(disk: &dyn Disk, roots: &Roots, documents: &Documents, document: &Snapshot) -> Target {
+    let shown = match &document.key {
+        Key::File(path) => shown(roots, path),
+        Key::Unnamed(uri) => uri.clone(),
     };
-    Target { key: document.key.clone(), uri: document.uri.clone(), shown, inside }
+    let paths = paths_of_document(disk, documents, document);
+    let inside = paths.iter().all(|path| roots.holding(path).is_some());
+    Target { key: document.key.clone(), uri: document.uri.clone(), shown, paths, inside }
 }
 
-fn target_of_path(roots: &Roots, documents: &Documents, path: PathBuf, spelled: impl FnOnce() -> String) -> Target {
-    let (shown, inside) = shown(roots, &path);
-    let key = Key::File(path);
-    let uri = documents.get(&key).map_or_else(spelled, |document| document.uri);
-    Target { key, uri, shown, inside }
+fn target_of_path(
+    disk: &dyn Disk,
+    roots: &Roots,
+    documents: &Documents,
+    path: PathBuf,
+    spelled: impl FnOnce() -> String,
+) -> Target {
+    let key = Key::File(path.clone());
+    match documents.get(&key) {
+        Some(document) => target_of_document(disk, roots, documents, &document),
+        None => {
+            let inside = roots.holding(&path).is_some();
+            Target { key, uri: spelled(), shown: shown(roots, &path), paths: vec![path], inside }
+        }
+    }
 }
 
-/// A canonical path as it is shown, and whether it lies in a workspace folder.
-fn shown(roots: &Roots, path: &Path) -> (String, bool) {
+/// See [`Target::paths`].
+fn paths_of_document(disk: &dyn Disk, documents: &Documents, document: &Snapshot) -> Vec<PathBuf> {
+    let opened = match &document.key {
+        Key::Unnamed(uri) => documents.file_of_double(uri),
+        key @ Key::File(_) => Some(key.clone()),
+    };
+    let mut paths: Vec<PathBuf> = match opened {
+        Some(Key::File(path)) => vec![path],
+        _ => Vec::new(),
+    };
+    for path in paths_of_uri(disk, &document.uri) {
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    paths
+}
+
+/// Where a document that is spelled so may be saved. Editors take the path of any URI for the file's, `untitled:` and
+/// notebook cells included, and a path without a slash before it for one from the root; a bare name has no place yet.
+/// Some take an unencoded `?` or `#` for a part of the name and others end the path there, so both count.
+fn paths_of_uri(disk: &dyn Disk, uri: &str) -> Vec<PathBuf> {
+    let Some((_, rest)) = scheme(uri) else { return Vec::new() };
+    let path = match rest.strip_prefix("//") {
+        None => rest,
+        Some(rest) => rest.find('/').map_or("", |at| &rest[at..]),
+    };
+    let ended = percent::decoded(percent::without_query(path));
+    if !ended.contains(&b'/') {
+        return Vec::new();
+    }
+    let mut paths = Vec::new();
+    for mut bytes in [percent::decoded(path), ended] {
+        if bytes.contains(&0) {
+            continue;
+        }
+        if !bytes.starts_with(b"/") {
+            bytes.insert(0, b'/');
+        }
+        let path = canonical(disk, &folded_drive(disk, PathBuf::from(OsString::from_vec(bytes))));
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    paths
+}
+
+/// A canonical path as it is shown.
+fn shown(roots: &Roots, path: &Path) -> String {
     match roots.holding(path).and_then(|folder| path.strip_prefix(folder).ok()) {
-        Some(rest) if rest.as_os_str().is_empty() => (".".to_owned(), true),
-        Some(rest) => (rest.to_string_lossy().into_owned(), true),
-        None => (path.to_string_lossy().into_owned(), false),
+        Some(rest) if rest.as_os_str().is_empty() => ".".to_owned(),
+        Some(rest) => rest.to_string_lossy().into_owned(),
+        None => path.to_string_lossy().into_owned(),
     }
 }
 
@@ -323,26 +384,6 @@ fn scheme(uri: &str) -> Option<(&str, &str)> {
         && scheme.starts_with(|first: char| first.is_ascii_alphabetic())
         && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'));
     fits.then_some((scheme, rest))
-}
-
-/// The bytes of a percent-encoded path. A percent sign without two hex digits stands for itself, and so do `?` and `#`:
-/// a document's URI has no query, but some clients forget to encode them.
-fn percent_decoded(path: &str) -> Vec<u8> {
-    let hex = |digit: u8| char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let [first, after @ ..] = rest {
-        if let (b'%', [high, low, ..]) = (first, after)
-            && let (Some(high), Some(low)) = (hex(*high), hex(*low))
-        {
-            bytes.push(high << 4 | low);
-            rest = &after[2..];
-        } else {
-            bytes.push(*first);
-            rest = after;
-        }
-    }
-    bytes
 }
 
 #[cfg(test)]

@@ -73,7 +73,13 @@ impl Bench {
         // On the disk there is something else: what is checked must be the buffer.
         ports.disk.create(&path, b"").unwrap();
         let uri = url::Url::from_file_path(&path).unwrap().to_string();
-        let target = Target { key: Key::File(path), uri: uri.clone(), shown: case.file.into(), inside: true };
+        let target = Target {
+            key: Key::File(path.clone()),
+            uri: uri.clone(),
+            shown: case.file.into(),
+            paths: vec![path],
+            inside: true,
+        };
 
         let trust = Arc::new(Trust::new());
         trust.set(&root, true);

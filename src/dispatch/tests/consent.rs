@@ -15,7 +15,7 @@ use crate::tool::{ErrorKind, Plan, ToolError};
 use crate::tools;
 use crate::workspace::commit::Rewrite;
 use crate::workspace::documents::ContentChange;
-use crate::workspace::{FileChange, Refusal, RefusalKind, Rewritten};
+use crate::workspace::{FileChange, Key, Refusal, RefusalKind, Rewritten};
 
 fn desk() -> Desk {
     let built_in = tools::table().into_iter().map(|tool| {
@@ -240,4 +240,157 @@ async fn a_preview_of_what_cannot_run_says_why() {
         let preview = desk.dispatch.preview(params(name, arguments)).await;
         assert!(!preview.valid && preview.problems[0].contains(words), "{:?}", preview.problems);
     }
+}
+
+/// A workspace in which `n.txt` leads to `.env` and `innocent.txt` to `.git/config`, with a second buffer of each.
+fn doubled() -> Desk {
+    let desk = Desk::new(
+        MemoryDisk::new()
+            .with_file("/w/.git/config", "[core]\n")
+            .with_file("/w/.env", "KEY=1\n")
+            .with_file("/out/x", "hi\n")
+            .with_dir("/root")
+            .with_dir("/etc/cron.d")
+            .with_link("/w/innocent.txt", ".git/config")
+            .with_link("/w/n.txt", ".env"),
+    );
+    for (uri, text) in [
+        ("file:///w/.git/config", "[core]\n"),
+        ("file:///w/%2Egit/config", "[core]\n"),
+        ("file:///w/innocent.txt", "[core]\n"),
+        ("file:///w/.env", "KEY=1\n"),
+        ("file:///w/%2eenv", "KEY=1\n"),
+        ("file:///w/n.txt", "KEY=1\n"),
+        ("file:///out/x", "hi\n"),
+        ("file:///out/%78", "hi\n"),
+        ("untitled:Untitled-1", "hi\n"),
+        ("untitled:/w/new.txt", "hi\n"),
+        ("untitled:/root/.bashrc", "hi\n"),
+        ("untitled:/root/%2Ebashrc", "hi\n"),
+        ("untitled:/root/.bash\u{200b}rc", "hi\n"),
+        ("untitled:%2Froot%2F.BASHRC", "hi\n"),
+        ("untitled:///root/%2Ebashrc", "hi\n"),
+        ("untitled:/root/.bashrc?q#f", "hi\n"),
+        ("untitled:.bashrc", "hi\n"),
+        ("untitled:%2Ebashrc?q", "hi\n"),
+        ("untitled:/w/n.txt", "hi\n"),
+        ("untitled:/w/innocent.txt", "hi\n"),
+        ("untitled:/etc/cron.d/x", "hi\n"),
+        ("untitled:etc/cron.d/x", "hi\n"),
+        ("vscode-notebook-cell:/w/n.ipynb#W0", "hi\n"),
+        ("vscode-notebook-cell:/out/n.ipynb#W0", "hi\n"),
+    ] {
+        let key = crate::workspace::paths::key_of_uri(&*desk.disk, uri).unwrap();
+        desk.documents.open(key, uri, "plaintext", 1, text);
+    }
+    desk
+}
+
+#[tokio::test]
+async fn a_document_is_judged_by_where_it_lies_and_not_by_its_spelling() {
+    use DecisionKind::{Allow, Ask};
+    let desk = doubled();
+    for (uri, old, read, edit) in [
+        ("file:///w/.git/config", "[core]", Allow, Ask),
+        ("file:///w/%2Egit/config", "[core]", Allow, Ask),
+        ("file:///w/innocent.txt", "[core]", Allow, Ask),
+        ("innocent.txt", "[core]", Allow, Ask),
+        ("file:///w/.env", "KEY=1", Ask, Ask),
+        ("file:///w/%2eenv", "KEY=1", Ask, Ask),
+        ("file:///w/n.txt", "KEY=1", Ask, Ask),
+        ("n.txt", "KEY=1", Ask, Ask),
+        ("file:///out/x", "hi", Ask, Ask),
+        ("file:///out/%78", "hi", Ask, Ask),
+        ("untitled:Untitled-1", "hi", Allow, Allow),
+        ("untitled:/w/new.txt", "hi", Allow, Allow),
+        ("untitled:/root/.bashrc", "hi", Ask, Ask),
+        ("untitled:/root/%2Ebashrc", "hi", Ask, Ask),
+        ("untitled:/root/.bash\u{200b}rc", "hi", Ask, Ask),
+        ("untitled:%2Froot%2F.BASHRC", "hi", Ask, Ask),
+        ("untitled:///root/%2Ebashrc", "hi", Ask, Ask),
+        ("untitled:/root/.bashrc?q#f", "hi", Ask, Ask),
+        ("untitled:.bashrc", "hi", Allow, Ask),
+        ("untitled:%2Ebashrc?q", "hi", Allow, Ask),
+        ("untitled:/w/n.txt", "hi", Ask, Ask),
+        ("untitled:/w/innocent.txt", "hi", Allow, Ask),
+        ("untitled:/etc/cron.d/x", "hi", Ask, Ask),
+        ("untitled:etc/cron.d/x", "hi", Ask, Ask),
+        ("vscode-notebook-cell:/w/n.ipynb#W0", "hi", Allow, Allow),
+        ("vscode-notebook-cell:/out/n.ipynb#W0", "hi", Ask, Ask),
+    ] {
+        let change = json!({ "file_path": uri, "old_string": old, "new_string": "evil" });
+        for (name, arguments, decision) in [("read", json!({ "file_path": uri }), read), ("edit", change, edit)] {
+            let preview = desk.dispatch.preview(params(name, arguments.clone())).await;
+            assert!(preview.valid, "{name} {uri}: {:?}", preview.problems);
+            assert_eq!(preview.approval.decision, decision, "{name} {uri}: {}", preview.approval.reason);
+            // Nobody answers.
+            let status = if decision == Allow { Status::Ok } else { Status::Denied };
+            assert_eq!(desk.call(name, arguments).await.status, status, "{name} {uri}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_question_about_a_second_buffer_names_the_file() {
+    let desk = doubled();
+    desk.call("read", json!({ "file_path": "file:///w/n.txt" })).await;
+    let asked = desk.editor.asked.lock().unwrap().last().cloned().unwrap();
+    assert_eq!(asked.calls[0].targets, ["/w/.env", "file:///w/n.txt"]);
+    assert!(asked.calls[0].reason.starts_with("/w/.env may hold secrets"), "{}", asked.calls[0].reason);
+}
+
+#[tokio::test]
+async fn a_link_that_changed_since_a_document_was_opened_counts_both_ways() {
+    let desk = Desk::new(
+        MemoryDisk::new().with_file("/w/a.txt", "hi\n").with_link("/w/link.txt", ".git/config").with_dir("/w/.git"),
+    );
+    // Opened when the link led to `a.txt`; saved, it goes where the link leads now.
+    desk.documents.open(Key::File("/w/a.txt".into()), "file:///w/link.txt", "plaintext", 1, "hi\n");
+    for name in ["a.txt", "file:///w/link.txt"] {
+        let change = json!({ "file_path": name, "old_string": "hi", "new_string": "evil" });
+        assert_eq!(desk.call("edit", change).await.status, Status::Denied, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn consent_covers_a_file_in_whatever_buffer_and_no_other_file() {
+    let desk = doubled();
+    let read = |name: &str| json!({ "file_path": name });
+    desk.answer(|params| decided(params, Consent::Session));
+    assert_eq!(desk.call("read", read("file:///out/x")).await.status, Status::Ok);
+    assert_eq!(desk.call("read", read("/out/x")).await.status, Status::Ok);
+    assert_eq!(desk.call("read", read("file:///out/%78")).await.status, Status::Ok);
+    assert_eq!(desk.questions(), 1);
+    assert_eq!(
+        desk.call("edit", json!({"file_path": "/out/x", "old_string": "hi", "new_string": "ho"})).await.status,
+        Status::Denied
+    );
+    // Two names that are shown alike are two files.
+    let other = "/out/a\u{200b}b";
+    desk.answer(|params| decided(params, Consent::Session));
+    assert_eq!(desk.call("write", write(other, "x\n")).await.status, Status::Ok);
+    assert_eq!(desk.call("write", write("/out/a\\u{200b}b", "x\n")).await.status, Status::Denied);
+}
+
+#[tokio::test]
+async fn nothing_is_read_for_a_call_that_nobody_can_consent_to() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    static PLANNED: AtomicUsize = AtomicUsize::new(0);
+    let plans = FakeTool::new("plans", |_, _| async { Ok(said("")) }).reaching("/out/b.txt").planning(|_| {
+        PLANNED.fetch_add(1, Ordering::Relaxed);
+        Ok(Plan::Run)
+    });
+    let desk = Desk::over(MemoryDisk::new().with_file("/out/b.txt", "x\n"), [plans.ruled(Rule::Write)]);
+    desk.editor.abilities.lock().unwrap().approve = false;
+    let result = desk.call("plans", json!({})).await;
+    assert_eq!((result.status, desk.questions(), PLANNED.load(Ordering::Relaxed)), (Status::Denied, 0, 0));
+    assert!(text(&result).contains("nobody could be asked"), "{}", text(&result));
+    // A preview that was never shown gives no hope; one that was does.
+    let by = |id: &str| CallParams { approved_by: Some(id.to_owned()), ..params("plans", json!({})) };
+    assert_eq!(desk.call_with(by("p9")).await.status, Status::Denied);
+    assert_eq!(PLANNED.load(Ordering::Relaxed), 0);
+    let preview = desk.dispatch.preview(params("plans", json!({}))).await;
+    assert_eq!(desk.call_with(by(&preview.preview_id)).await.status, Status::Ok);
+    assert_eq!(desk.call_with(by(&preview.preview_id)).await.status, Status::Denied);
+    assert_eq!(PLANNED.load(Ordering::Relaxed), 2);
 }

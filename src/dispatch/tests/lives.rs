@@ -278,3 +278,41 @@ async fn time_is_told_by_stage() {
     let second = second.await.unwrap().timing;
     assert_eq!((second.queued_ms, second.run_ms), (3000, 0));
 }
+
+#[tokio::test]
+async fn names_that_are_too_long_are_refused_and_nothing_of_them_is_kept() {
+    let desk = Desk::new(MemoryDisk::new().with_file("/w/a.txt", "hi\n"));
+    let long = "x".repeat(1_000_000);
+    let read = || params("read", json!({ "file_path": "a.txt" }));
+    for call in [
+        CallParams { session_id: Some(long.clone()), ..read() },
+        CallParams { turn_id: Some(long.clone()), ..read() },
+        CallParams { call_id: Some(long.clone()), ..read() },
+    ] {
+        assert!(!desk.dispatch.preview(call.clone()).await.valid);
+        let result = desk.call_with(call).await;
+        assert_eq!(result.error.as_ref().unwrap().kind, ErrorKind::InvalidArguments);
+        assert!(result.call_id.len() < 300 && text(&result).contains("at most 256"), "{}", text(&result));
+    }
+    // The default session was asked for by two of them and by this one.
+    assert_eq!(desk.call_with(read()).await.status, Status::Ok);
+}
+
+#[tokio::test]
+async fn arguments_nested_without_end_are_refused() {
+    let desk = Desk::new(MemoryDisk::new().with_file("/w/a.txt", "hi\n"));
+    let deep = |levels: usize| format!("{}{}", r#"{"file_path":"#.repeat(levels), "}".repeat(levels));
+    let array = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+    for arguments in [
+        json!(deep(100_000)),
+        json!(format!("{{\"file_path\": {}}}", array(100_000))),
+        json!(format!("{{\"file_path\": {}}}", array(100))),
+        json!({ "file_path": array(100_000) + "x" }),
+        json!({ "limit": array(100_000), "file_path": 1.5 }),
+        serde_json::from_str(&format!("{{\"file_path\": {}}}", array(120))).unwrap(),
+    ] {
+        let result = desk.call("read", arguments).await;
+        let kind = result.error.as_ref().unwrap().kind;
+        assert!(matches!(kind, ErrorKind::InvalidArguments | ErrorKind::NotFound | ErrorKind::Failed), "{kind:?}");
+    }
+}

@@ -123,7 +123,7 @@ fn the_folders_are_canonical_and_each_is_there_once() {
 /// One line: the path or URI of the key, `uri`, `shown`, `inside`; or the kind and words of the refusal.
 fn summary(roots: &Roots, documents: &Documents, name: &str) -> String {
     match resolve(&disk(), roots, documents, name) {
-        Ok(Target { key, uri, shown, inside }) => {
+        Ok(Target { key, uri, shown, inside, .. }) => {
             let key = match key {
                 Key::File(path) => path.display().to_string(),
                 Key::Unnamed(uri) => format!("<{uri}>"),

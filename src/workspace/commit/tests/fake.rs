@@ -383,6 +383,7 @@ pub(super) fn change(path: impl AsRef<Path>, rewrite: impl Rewrite) -> FileChang
             key: Key::File(path.to_owned()),
             uri: format!("file://{}", path.display()),
             shown: path.file_name().unwrap().to_string_lossy().into_owned(),
+            paths: vec![path.to_owned()],
             inside: true,
         },
         rewrite: Arc::new(rewrite),

@@ -10,13 +10,16 @@ mod convert;
 mod frames;
 mod front;
 mod lifecycle;
+mod messages;
 mod ordered;
 mod outbox;
+mod outline;
 pub mod protocol;
 mod requests;
 mod rooms;
 mod run;
 mod stdio;
+mod sync;
 
 use std::path::PathBuf;
 use std::sync::Arc;

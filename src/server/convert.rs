@@ -115,35 +115,51 @@ fn read_trusted(trusted: &Value) -> TrustedFolders {
     }
 }
 
-/// A document as the editor names it. The URI stays spelled as it is.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct Named {
-    /// The URI.
-    pub uri: String,
+/// The document that a message of text synchronisation is about. The URI stays spelled as it is.
+pub(super) fn document_uri(params: &Value) -> Option<&str> {
+    params.pointer("/textDocument/uri").and_then(Value::as_str)
+}
+
+/// A version of a document. An integer that is written as a fraction, as some languages do, is one.
+fn version_of(version: &Value) -> Option<i32> {
+    if let Some(version) = version.as_i64() {
+        return i32::try_from(version).ok();
+    }
+    let version = version.as_f64().filter(|version| version.fract() == 0.0)?;
+    // Through the text of the number, for there is no exact conversion that can fail.
+    version.to_string().parse().ok()
 }
 
 /// `textDocument/didOpen`
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DidOpen {
-    /// The document.
-    pub text_document: OpenedDocument,
-}
-
-/// A document as it is opened.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct OpenedDocument {
     /// The URI.
     pub uri: String,
-    /// The editor's name for its language.
-    #[serde(default)]
+    /// The editor's name for its language; empty where it is not given as a text.
     pub language_id: String,
-    /// The editor's version.
-    #[serde(default)]
+    /// The editor's version; 0 where it cannot be read.
     pub version: i32,
-    /// The whole text.
-    pub text: String,
+    /// The whole text, if it can be read.
+    pub text: Option<String>,
+    /// What could not be read of it that matters: then the document is open, but its text or version is not known.
+    pub fault: Option<&'static str>,
+}
+
+impl DidOpen {
+    /// Reads the params of `textDocument/didOpen`, each field by itself. None without a URI.
+    pub(super) fn read(params: &Value) -> Option<DidOpen> {
+        let uri = document_uri(params)?.to_owned();
+        let document = &params["textDocument"];
+        let version = version_of(&document["version"]);
+        let text = document["text"].as_str().map(str::to_owned);
+        let fault = match (&text, version) {
+            (None, _) => Some("textDocument.text is not a string"),
+            (Some(_), None) => Some("textDocument.version is not a 32-bit integer"),
+            (Some(_), Some(_)) => None,
+        };
+        let language_id = document["languageId"].as_str().unwrap_or_default().to_owned();
+        Some(DidOpen { uri, language_id, version: version.unwrap_or_default(), text, fault })
+    }
 }
 
 /// `textDocument/didChange`
@@ -169,11 +185,10 @@ pub(super) struct Unreadable {
 impl DidChange {
     /// Reads the params of `textDocument/didChange`: all of it or nothing, for half a change would be a wrong text.
     pub(super) fn read(params: &Value) -> Result<DidChange, Unreadable> {
-        let uri = params.pointer("/textDocument/uri").and_then(Value::as_str).map(str::to_owned);
+        let uri = document_uri(params).map(str::to_owned);
         let read = || {
             let uri = uri.clone().ok_or("no textDocument.uri")?;
-            let version = &params["textDocument"]["version"];
-            let version = version.as_i64().and_then(|version| i32::try_from(version).ok());
+            let version = version_of(&params["textDocument"]["version"]);
             let version = version.ok_or("textDocument.version is not a 32-bit integer")?;
             let changes = params["contentChanges"].as_array().ok_or("contentChanges is not a list")?;
             let changes = changes.iter().enumerate().map(|(index, change)| {
@@ -189,17 +204,6 @@ impl DidChange {
         };
         read().map_err(|why: String| Unreadable { uri: uri.clone(), why })
     }
-}
-
-/// `textDocument/didSave`, `textDocument/didClose`
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct DidSaveOrClose {
-    /// The document.
-    pub text_document: Named,
-    /// The text as it was saved, where the editor sends it.
-    #[serde(default)]
-    pub text: Option<String>,
 }
 
 /// The folders of `workspace/didChangeWorkspaceFolders`: (added, removed), by URI.
@@ -288,6 +292,34 @@ mod tests {
             (json!({}), vec![]),
         ] {
             assert_eq!(read_folders(&params), folders, "{params}");
+        }
+    }
+
+    #[test]
+    fn an_odd_field_does_not_keep_a_document_shut() {
+        for (field, value, language_id, version, text, fault) in [
+            ("version", json!(7), "rust", 7, Some("t"), None),
+            ("languageId", json!(null), "", 3, Some("t"), None),
+            ("version", json!(7.0), "rust", 7, Some("t"), None),
+            ("version", json!(7.5), "rust", 0, Some("t"), Some("textDocument.version is not a 32-bit integer")),
+            ("version", json!(null), "rust", 0, Some("t"), Some("textDocument.version is not a 32-bit integer")),
+            ("version", json!(1u64 << 31), "rust", 0, Some("t"), Some("textDocument.version is not a 32-bit integer")),
+            ("version", json!(1e20), "rust", 0, Some("t"), Some("textDocument.version is not a 32-bit integer")),
+            ("text", json!([]), "rust", 3, None, Some("textDocument.text is not a string")),
+        ] {
+            let mut document = json!({ "uri": "u", "languageId": "rust", "version": 3, "text": "t" });
+            document[field] = value.clone();
+            let expected = DidOpen {
+                uri: "u".into(),
+                language_id: language_id.into(),
+                version,
+                text: text.map(str::to_owned),
+                fault,
+            };
+            assert_eq!(DidOpen::read(&json!({ "textDocument": document })), Some(expected), "{field} {value}");
+        }
+        for params in [json!(null), json!({ "textDocument": { "uri": 7, "text": "t" } })] {
+            assert_eq!(DidOpen::read(&params), None);
         }
     }
 

@@ -10,16 +10,18 @@ use tokio_util::task::TaskTracker;
 use tracing::{debug, info, warn};
 
 use crate::config::Settings;
-use crate::editor::{Editor as _, FileChangeKind, FileChanged, Loudness, News, Origin, Resync};
-use crate::workspace::documents::{Applied, Counting};
+use crate::editor::{Editor as _, FileChangeKind, FileChanged, Loudness, News, Origin};
+use crate::workspace::documents::Counting;
 use crate::workspace::{Key, Roots, Snapshot, paths};
 
 use super::ServeOptions;
-use super::convert::{self, Client, DidChange, DidOpen, DidSaveOrClose, TrustedFolders, Unreadable};
+use super::convert::{self, Client, TrustedFolders};
 use super::lifecycle::{Gone, Parent};
 use super::outbox::Outbox;
 use super::protocol;
 use super::rooms::Rooms;
+use super::sync::Asked;
+
 /// How far the conversation with the editor has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Phase {
@@ -56,8 +58,10 @@ struct Introduced {
 }
 
 #[derive(Default)]
-struct State {
+pub(super) struct State {
     phase: Phase,
+    /// The resyncs that have no answer yet.
+    pub asked: Asked,
     /// The folders in the editor's order, by its spelling.
     folders: Vec<(String, PathBuf)>,
     /// Trusted folders that do not come from the editor's list of open ones.
@@ -143,10 +147,10 @@ impl Front {
     /// whether the method is one of these.
     pub(super) fn notified(self: &Arc<Self>, method: &str, params: Value) -> bool {
         match method {
-            "textDocument/didOpen" => self.when_read(method, params, |read| self.opened(read)),
-            "textDocument/didChange" => self.changed(&params),
-            "textDocument/didSave" => self.when_read(method, params, |read| self.saved(read)),
-            "textDocument/didClose" => self.when_read(method, params, |read| self.closed(&read)),
+            "textDocument/didOpen" => self.when_open(method, || self.opened(&params)),
+            "textDocument/didChange" => self.when_open(method, || self.changed(&params)),
+            "textDocument/didSave" => self.when_open(method, || self.saved(&params)),
+            "textDocument/didClose" => self.when_open(method, || self.closed(&params)),
             "workspace/didChangeConfiguration" => self.reconfigured(&params),
             "workspace/didChangeWorkspaceFolders" => {
                 let (added, removed) = convert::changed_folders(&params);
@@ -181,87 +185,18 @@ impl Front {
     }
 
     fn when_read<T: DeserializeOwned>(&self, method: &str, params: Value, apply: impl FnOnce(T)) {
-        if self.phase() != Phase::Open {
-            warn!(method, "a notification out of its time");
-            return;
-        }
-        match serde_json::from_value(params) {
+        self.when_open(method, || match serde_json::from_value(params) {
             Ok(read) => apply(read),
             Err(fault) => warn!(method, %fault, "a notification that cannot be read"),
-        }
+        });
     }
 
-    fn opened(&self, DidOpen { text_document: document }: DidOpen) {
-        let workspace = &self.rooms.workspace;
-        let Some(key) = paths::key_of_uri(&*workspace.ports.disk, &document.uri) else {
-            info!(uri = document.uri, "not mirrored: neither a file nor a new document");
-            return;
-        };
-        let documents = &workspace.documents;
-        documents.open(key, &document.uri, &document.language_id, document.version, &document.text);
-    }
-
-    fn changed(self: &Arc<Self>, params: &Value) {
-        let documents = &self.rooms.workspace.documents;
-        match DidChange::read(params) {
-            Ok(change) => {
-                let Some(key) = self.key(&change.uri) else {
-                    debug!(uri = change.uri, "a change of a document that is not open");
-                    return;
-                };
-                if let Applied::Suspect(why) = documents.change(&key, change.version, change.changes) {
-                    self.resync(&change.uri, key, &why);
-                }
-            }
-            Err(Unreadable { uri, why }) => {
-                warn!(uri, why, "a change that cannot be read");
-                if let Some((uri, key)) = uri.and_then(|uri| self.key(&uri).map(|key| (uri, key))) {
-                    documents.doubt(&key, &format!("a change of {uri} cannot be read: {why}"));
-                    self.resync(&uri, key, &why);
-                }
-            }
-        }
-    }
-
-    fn saved(self: &Arc<Self>, saved: DidSaveOrClose) {
-        let Some(key) = self.key(&saved.text_document.uri) else { return };
-        let documents = &self.rooms.workspace.documents;
-        let differs = saved.text.zip(documents.get(&key)).is_some_and(|(text, ours)| ours.text.to_string() != text);
-        if differs {
-            let why = format!("{} was saved with another text than ours", saved.text_document.uri);
-            documents.doubt(&key, &why);
-            self.resync(&saved.text_document.uri, key, &why);
+    fn when_open(&self, method: &str, apply: impl FnOnce()) {
+        if self.phase() == Phase::Open {
+            apply();
         } else {
-            documents.save(&key);
+            warn!(method, "a notification out of its time");
         }
-    }
-
-    fn closed(&self, closed: &DidSaveOrClose) {
-        let uri = &closed.text_document.uri;
-        if let Some(key) = self.key(uri) {
-            self.rooms.workspace.documents.close(&key);
-        } else {
-            debug!(uri, "a document that is not open was closed");
-        }
-    }
-
-    /// Asks for the text of a document that is in doubt. The answer is taken over in its place among the editor's other
-    /// messages, so that the changes after it fit.
-    fn resync(self: &Arc<Self>, uri: &str, key: Key, why: &str) {
-        if !self.outbox.abilities().resync {
-            let words =
-                format!("Ropewalk has lost track of {uri} and edits it no more until it is opened again: {why}");
-            self.outbox.tell(News::Log(Loudness::Warning, words));
-            return;
-        }
-        let front = Arc::clone(self);
-        let params = json!(protocol::DocumentParams { uri: uri.to_owned() });
-        let then = move |answer: Result<Value, _>| match answer.map(serde_json::from_value::<Resync>) {
-            Ok(Ok(Resync { version, text })) => front.rooms.workspace.documents.resynced(&key, version, &text),
-            Ok(Err(fault)) => warn!(%fault, "an answer to resync that cannot be read"),
-            Err(error) => warn!(%error, "no answer to resync"),
-        };
-        self.outbox.ask_inline(protocol::RESYNC, params, Box::new(then));
     }
 
     fn change_folders(&self, added: &[String], removed: &[String]) {
@@ -367,11 +302,7 @@ impl Front {
         }
     }
 
-    fn key(&self, uri: &str) -> Option<Key> {
-        self.rooms.workspace.documents.key_of(uri)
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,5 @@
-//! The order of messages: a service round the transport's own, called once for each message, in the order of arrival.
+//! The order of messages: a service round the transport's own, called once for each message, in the order of arrival. What
+//! the transport calls it with only stands for the message; the message itself is in the inbox.
 //!
 //! What changes state is applied here and now. Requests take their place here and now, and then run as tasks, so that
 //! nothing they do, not even blocking or panicking, holds up the messages behind them.
@@ -18,11 +19,14 @@ use tracing::{debug, error, warn};
 
 use super::front::Front;
 use super::lifecycle::Reason;
+use super::messages::Message;
 use super::requests::Started;
+use super::stdio::Inbox;
 
 /// The service. `S` is the transport's, which keeps the rules of `initialize` and `shutdown`.
 pub(super) struct Ordered<S> {
     inner: S,
+    inbox: Inbox,
     front: Arc<Front>,
     running: Arc<Running>,
 }
@@ -33,8 +37,8 @@ struct Running(Mutex<HashMap<Id, CancellationToken>>);
 
 impl<S> Ordered<S> {
     /// Wraps a service.
-    pub(super) fn new(inner: S, front: Arc<Front>) -> Ordered<S> {
-        Ordered { inner, front, running: Arc::default() }
+    pub(super) fn new(inner: S, inbox: Inbox, front: Arc<Front>) -> Ordered<S> {
+        Ordered { inner, inbox, front, running: Arc::default() }
     }
 }
 
@@ -54,15 +58,21 @@ where
         self.inner.poll_ready(context)
     }
 
-    fn call(&mut self, request: Request) -> Answer<E> {
-        match request.id().cloned() {
-            None => self.notified(request),
-            Some(id) if request.method().is_empty() => {
-                // Some clients leave the result of an answer out when it is null.
-                self.front.outbox.answered_null(id);
+    fn call(&mut self, _: Request) -> Answer<E> {
+        match self.inbox.take() {
+            None => ready(Ok(None)).boxed(),
+            Some(Message::Call(request)) => match request.id().cloned() {
+                None => self.notified(request),
+                Some(id) => self.requested(id, request),
+            },
+            Some(Message::Answer(answer)) => {
+                self.contained("an answer", || self.front.outbox.answered(answer));
                 ready(Ok(None)).boxed()
             }
-            Some(id) => self.requested(id, request),
+            Some(Message::Fault(fault)) => {
+                self.contained("what cannot be read", || self.front.unreadable(&fault));
+                ready(Ok(fault.answer())).boxed()
+            }
         }
     }
 }
@@ -88,14 +98,20 @@ where
             "initialized" => self.inner.call(request).boxed(),
             _ => {
                 let (method, _, params) = request.into_parts();
-                let apply = || self.front.notified(&method, params.unwrap_or_default());
-                match catch_unwind(AssertUnwindSafe(apply)) {
-                    Ok(true) => {}
-                    Ok(false) => debug!(%method, "an unknown notification"),
-                    Err(panic) => error!(%method, panic = words(&*panic), "a notification made us panic"),
-                }
+                self.contained(&method, || {
+                    if !self.front.notified(&method, params.unwrap_or_default()) {
+                        debug!(%method, "an unknown notification");
+                    }
+                });
                 ready(Ok(None)).boxed()
             }
+        }
+    }
+
+    /// A panic costs only the message that it is about.
+    fn contained(&self, what: &str, apply: impl FnOnce()) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(apply)) {
+            error!(panic = words(&*panic), "{what} made us panic");
         }
     }
 

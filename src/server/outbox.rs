@@ -3,7 +3,6 @@
 //! The transport's own client is not used: it has no deadline, a queue of one, and falls over on a late answer.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -11,12 +10,13 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures_util::{Sink, Stream};
+use futures_util::Stream;
+use futures_util::sink::{Drain, drain};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tower_lsp::Loopback;
-use tower_lsp::jsonrpc::{Error, Id, Request, Response};
+use tower_lsp::jsonrpc::{Error, ErrorCode, Id, Request, Response};
 use tracing::{debug, warn};
 
 use crate::editor::{
@@ -27,6 +27,7 @@ use crate::permissions::visible;
 use crate::ports::Clock;
 
 use super::convert::Client;
+use super::messages::Question as Unreadable;
 use super::protocol;
 
 /// The sending side. Cheap to clone.
@@ -38,7 +39,6 @@ pub(super) struct Outbox {
 /// The other side of the queue, for the transport.
 pub(super) struct Socket {
     queue: mpsc::UnboundedReceiver<Item>,
-    inner: Arc<Inner>,
 }
 
 struct Inner {
@@ -59,6 +59,8 @@ struct Open {
 struct Question {
     method: &'static str,
     answer: Answer,
+    /// Whether it ends by itself when no answer comes.
+    bounded: bool,
 }
 
 enum Answer {
@@ -66,6 +68,28 @@ enum Answer {
     Waited(oneshot::Sender<Result<Value, AskError>>),
     /// Done at once, before the next message is looked at.
     Inline(Inline),
+}
+
+impl Answer {
+    fn give(self, answer: Result<Value, AskError>) {
+        match self {
+            // Whoever asked may have gone in this moment.
+            Answer::Waited(sender) => drop(sender.send(answer)),
+            Answer::Inline(then) => then(answer),
+        }
+    }
+}
+
+/// Why a question ends whose answer was lost.
+const LOST: &str = "an answer of the editor's could not be read";
+
+/// The number of a question. All ours are numbers; a client that sends one back as a string means the same.
+fn number(id: &Id) -> Option<i64> {
+    match id {
+        Id::Number(number) => Some(*number),
+        Id::String(text) => text.parse().ok(),
+        Id::Null => None,
+    }
 }
 
 /// What is done with an answer in the moment it arrives.
@@ -86,7 +110,7 @@ pub(super) fn outbox(clock: Arc<dyn Clock>) -> (Outbox, Socket) {
         next: AtomicI64::new(1),
         open: Mutex::default(),
     });
-    (Outbox { inner: Arc::clone(&inner) }, Socket { queue: receiver, inner })
+    (Outbox { inner }, Socket { queue: receiver })
 }
 
 impl Outbox {
@@ -116,7 +140,7 @@ impl Outbox {
         deadline: Option<Duration>,
     ) -> Result<Value, AskError> {
         let (sender, receiver) = oneshot::channel();
-        let id = self.inner.put(method, params, Answer::Waited(sender))?;
+        let id = self.inner.put(method, params, Answer::Waited(sender), deadline.is_some())?;
         let guard = TakeBack { inner: &self.inner, id };
         let answer = async { receiver.await.unwrap_or(Err(AskError::Gone)) };
         let answer = match deadline {
@@ -133,7 +157,7 @@ impl Outbox {
 
     /// Sends a question whose answer is dealt with in the moment it arrives, in order with the editor's other messages.
     pub(super) fn ask_inline(&self, method: &'static str, params: Value, then: Inline) {
-        if let Err(gone) = self.inner.put(method, params, Answer::Inline(then)) {
+        if let Err(gone) = self.inner.put(method, params, Answer::Inline(then), false) {
             debug!(method, %gone, "not asked");
         }
     }
@@ -152,6 +176,26 @@ impl Outbox {
             self.inner.open().questions.values().map(|question| format!("editor {}", question.method)).collect();
         open.sort();
         open
+    }
+
+    /// Takes an answer to whoever waits for it.
+    pub(super) fn answered(&self, response: Response) {
+        self.inner.answered(response);
+    }
+
+    /// An answer came that cannot be read. The question that it is about, or may be about, ends with an error; where that
+    /// is not sure, only a question that would wait for ever otherwise, and the editor is told that nobody waits for it.
+    pub(super) fn unreadable(&self, question: &Unreadable) {
+        let error = || Error { code: ErrorCode::ParseError, message: LOST.into(), data: None };
+        match question {
+            Unreadable::None => {}
+            Unreadable::This(id) => self.inner.answered(Response::from_error(id.clone(), error())),
+            Unreadable::Perhaps(id) => {
+                let number = number(id);
+                self.inner.give_up(|id, question| Some(id) == number && !question.bounded);
+            }
+            Unreadable::Any => self.inner.give_up(|_, question| !question.bounded),
+        }
     }
 
     /// Ends every question, and refuses new ones: the editor is gone.
@@ -297,13 +341,13 @@ impl Inner {
         let _ = self.queue.send(item);
     }
 
-    fn put(&self, method: &'static str, params: Value, answer: Answer) -> Result<i64, AskError> {
+    fn put(&self, method: &'static str, params: Value, answer: Answer, bounded: bool) -> Result<i64, AskError> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let mut open = self.open();
         if open.gone {
             return Err(AskError::Gone);
         }
-        open.questions.insert(id, Question { method, answer });
+        open.questions.insert(id, Question { method, answer, bounded });
         drop(open);
         self.send(Item::Message(Request::build(method).params(params).id(id).finish()));
         Ok(id)
@@ -312,7 +356,13 @@ impl Inner {
     /// Takes an answer to whoever waits for it.
     fn answered(&self, response: Response) {
         let (id, body) = response.into_parts();
-        let Id::Number(number) = id else {
+        if id == Id::Null {
+            // The editor could not make out what it was asked.
+            warn!(?body, "an answer to a question that is not named");
+            self.give_up(|_, question| !question.bounded);
+            return;
+        }
+        let Some(number) = number(&id) else {
             warn!(%id, "an answer to a question that was never asked");
             return;
         };
@@ -321,10 +371,17 @@ impl Inner {
             return;
         };
         let answer = body.map_err(|Error { code, message, .. }| AskError::Refused(format!("{message} ({code})")));
-        match question.answer {
-            // Whoever asked may have gone in this moment.
-            Answer::Waited(sender) => drop(sender.send(answer)),
-            Answer::Inline(then) => then(answer),
+        question.answer.give(answer);
+    }
+
+    /// Ends these questions, whose answers may have been lost, and takes them back.
+    fn give_up(&self, ends: impl Fn(i64, &Question) -> bool) {
+        let lost: Vec<(i64, Question)> =
+            self.open().questions.extract_if(.., |id, question| ends(*id, question)).collect();
+        for (id, Question { method, answer, .. }) in lost {
+            warn!(id, method, "given up: its answer may have been lost");
+            self.send(Item::Message(Request::build("$/cancelRequest").params(json!({ "id": id })).finish()));
+            answer.give(Err(AskError::Refused(LOST.to_owned())));
         }
     }
 
@@ -335,10 +392,7 @@ impl Inner {
             std::mem::take(&mut open.questions)
         };
         for question in questions.into_values() {
-            match question.answer {
-                Answer::Waited(sender) => drop(sender.send(Err(AskError::Gone))),
-                Answer::Inline(then) => then(Err(AskError::Gone)),
-            }
+            question.answer.give(Err(AskError::Gone));
         }
     }
 }
@@ -362,10 +416,11 @@ impl Drop for TakeBack<'_> {
 
 impl Loopback for Socket {
     type RequestStream = Outgoing;
-    type ResponseSink = Answers;
+    type ResponseSink = Drain<Response>;
 
-    fn split(self) -> (Outgoing, Answers) {
-        (Outgoing { queue: self.queue }, Answers { inner: self.inner })
+    /// Answers come by the inbox, so that the transport has none to give.
+    fn split(self) -> (Outgoing, Drain<Response>) {
+        (Outgoing { queue: self.queue }, drain())
     }
 }
 
@@ -390,55 +445,21 @@ impl Stream for Outgoing {
     }
 }
 
-/// The editor's answers, from the transport. Also knows answers that came without a result.
-pub(super) struct Answers {
-    inner: Arc<Inner>,
-}
-
-impl Sink<Response> for Answers {
-    type Error = Infallible;
-
-    fn poll_ready(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn start_send(self: Pin<&mut Self>, response: Response) -> Result<(), Infallible> {
-        self.inner.answered(response);
-        Ok(())
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl Outbox {
-    /// An answer that came without result and error, as some clients send for null.
-    pub(super) fn answered_null(&self, id: Id) {
-        self.inner.answered(Response::from_ok(id, Value::Null));
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use futures_util::{FutureExt as _, SinkExt as _, StreamExt as _};
+    use futures_util::{FutureExt as _, StreamExt as _};
 
     use super::*;
     use crate::ports::SystemClock;
 
-    fn pair() -> (Outbox, Outgoing, Answers) {
+    fn pair() -> (Outbox, Outgoing) {
         let (outbox, socket) = outbox(Arc::new(SystemClock));
-        let (outgoing, answers) = socket.split();
-        (outbox, outgoing, answers)
+        (outbox, socket.split().0)
     }
 
     #[tokio::test]
     async fn a_fence_is_passed_only_after_everything_before_it() {
-        let (outbox, mut outgoing, _answers) = pair();
+        let (outbox, mut outgoing) = pair();
         outbox.notify("one", json!({}));
         outbox.notify("two", json!({}));
         let mut fence = Box::pin(outbox.fence());
@@ -454,7 +475,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_fence_stops_nobody_when_the_transport_has_ended() {
-        let (outbox, outgoing, _answers) = pair();
+        let (outbox, outgoing) = pair();
         let fence = outbox.fence();
         drop(outgoing);
         fence.await;
@@ -463,28 +484,28 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_question_ends_once() {
-        let (outbox, mut outgoing, mut answers) = pair();
+        let (outbox, mut outgoing) = pair();
         let asking = outbox.ask("ask", json!({}), Some(Duration::from_secs(1)));
         assert_eq!(asking.await, Err(AskError::Timeout));
         let methods: Vec<_> = [outgoing.next().await, outgoing.next().await].into_iter().flatten().collect();
         assert_eq!(methods[1].method(), "$/cancelRequest");
         assert_eq!(methods[1].params(), Some(&json!({ "id": 1 })));
         // Late, for a question that was never asked, and with an id that is not ours.
-        for id in [Id::Number(1), Id::Number(99), Id::Null, Id::String("1".into())] {
-            answers.send(Response::from_ok(id, json!({}))).await.unwrap();
+        for id in [Id::Number(1), Id::Number(99), Id::Null, Id::String("one".into())] {
+            outbox.answered(Response::from_ok(id, json!({})));
         }
         assert_eq!(outbox.open(), Vec::<String>::new());
 
         let mut asking = Box::pin(outbox.ask("ask", json!({}), None));
         assert_eq!(asking.as_mut().now_or_never(), None);
         assert_eq!(outbox.open(), ["editor ask"]);
-        answers.send(Response::from_ok(Id::Number(2), json!(7))).await.unwrap();
+        outbox.answered(Response::from_ok(Id::String("2".into()), json!(7)));
         assert_eq!(asking.await, Ok(json!(7)));
     }
 
     #[tokio::test]
     async fn the_end_answers_every_question_and_refuses_new_ones() {
-        let (outbox, _outgoing, _answers) = pair();
+        let (outbox, _outgoing) = pair();
         let mut asking = Box::pin(outbox.ask("ask", json!({}), None));
         assert_eq!(asking.as_mut().now_or_never(), None);
         let (sender, told) = oneshot::channel();
@@ -496,8 +517,56 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn an_answer_that_cannot_be_read_leaves_nobody_waiting_for_ever() {
+        let this = |id: i64| Unreadable::This(Id::Number(id));
+        let perhaps = |id: i64| Unreadable::Perhaps(Id::Number(id));
+        // Question 1 has a deadline, question 2 is a person's, question 3 is dealt with inline.
+        for (lost, left, taken_back) in [
+            (Unreadable::None, vec!["editor bounded", "editor inline", "editor person"], vec![]),
+            (this(1), vec!["editor inline", "editor person"], vec![]),
+            (this(2), vec!["editor bounded", "editor inline"], vec![]),
+            (
+                Unreadable::This(Id::String("x".into())),
+                vec!["editor bounded", "editor inline", "editor person"],
+                vec![],
+            ),
+            (perhaps(1), vec!["editor bounded", "editor inline", "editor person"], vec![]),
+            (perhaps(2), vec!["editor bounded", "editor inline"], vec![2]),
+            (Unreadable::Any, vec!["editor bounded"], vec![2, 3]),
+        ] {
+            let (outbox, mut outgoing) = pair();
+            let mut bounded = Box::pin(outbox.ask("bounded", json!({}), Some(Duration::from_mins(1))));
+            let mut person = Box::pin(outbox.ask("person", json!({}), None));
+            assert_eq!(bounded.as_mut().now_or_never().or(person.as_mut().now_or_never()), None);
+            let (sender, mut inline) = oneshot::channel();
+            outbox.ask_inline("inline", json!({}), Box::new(move |answer| drop(sender.send(answer))));
+            outbox.unreadable(&lost);
+            assert_eq!(outbox.open(), left, "{lost:?}");
+            let ended = |method: &str| !left.contains(&format!("editor {method}").as_str());
+            let refused = |answer: Option<Result<Value, AskError>>| matches!(answer, Some(Err(AskError::Refused(_))));
+            assert_eq!(refused(bounded.as_mut().now_or_never()), ended("bounded"), "{lost:?}");
+            assert_eq!(refused(person.as_mut().now_or_never()), ended("person"), "{lost:?}");
+            assert_eq!(refused(inline.try_recv().ok()), ended("inline"), "{lost:?}");
+            let mut told = Vec::new();
+            while let Some(Some(message)) = outgoing.next().now_or_never() {
+                told.extend((message.method() == "$/cancelRequest").then(|| message.params().unwrap()["id"].clone()));
+            }
+            assert_eq!(told, taken_back, "{lost:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_editor_that_could_not_read_a_question_is_not_waited_for() {
+        let (outbox, _outgoing) = pair();
+        let mut asking = Box::pin(outbox.ask("ask", json!({}), None));
+        assert_eq!(asking.as_mut().now_or_never(), None);
+        outbox.answered(Response::from_error(Id::Null, Error::parse_error()));
+        assert!(matches!(asking.await, Err(AskError::Refused(_))));
+    }
+
+    #[tokio::test]
     async fn an_edit_that_was_sent_is_not_taken_back() {
-        let (outbox, mut outgoing, _answers) = pair();
+        let (outbox, mut outgoing) = pair();
         outbox.met(Client { apply_edit: true, ..Client::default() });
         let edit = ApplyEdit { uri: "untitled:a".into(), version: 3, edits: Vec::new(), label: "edit".into() };
         drop(outbox.apply_edit(edit, Duration::from_mins(1)).now_or_never());

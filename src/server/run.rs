@@ -44,9 +44,10 @@ where
     let (service, unused) = LspService::new(|_| Backend::new(Arc::clone(&front)));
     drop(unused);
     let (writer, drain) = stdio::output(gone.clone());
-    let serving = Server::new(stdio::Input::new(input, gone.clone()), writer, socket)
+    let inbox = stdio::Inbox::default();
+    let serving = Server::new(stdio::Input::new(input, inbox.clone(), gone.clone()), writer, socket)
         .concurrency_level(usize::MAX)
-        .serve(Ordered::new(service, Arc::clone(&front)));
+        .serve(Ordered::new(service, inbox, Arc::clone(&front)));
     // The pipes are driven by this task, not by the runtime's pool: a pool full of blocked handlers does not stop them.
     let mut draining = pin!(drain.run(output));
     let ending = end_of(&front, &ports, signals);

@@ -1,5 +1,9 @@
 //! The two pipes to the editor as the transport needs them: input that tells when it has ended, output that never makes
 //! anybody wait.
+//!
+//! The messages themselves do not go through the transport's reader: it takes a message with a method and a result for an
+//! answer, gives up on what it cannot read, and keeps the room that its longest message took for good. It gets a stand-in
+//! for each of them, of always the same bytes, and [`super::ordered`] takes the message itself from [`Inbox`].
 
 use std::collections::VecDeque;
 use std::io;
@@ -9,21 +13,40 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::sync::mpsc;
-use tracing::{debug, warn};
+use tracing::debug;
 
-use super::frames::{Frame, Splitter};
+use super::frames::Splitter;
 use super::lifecycle::{Gone, Reason};
+use super::messages::Message;
 
 /// How much is read at once (bytes).
 const CHUNK: usize = 64 << 10;
 
-/// The editor's messages, whole and decodable, and `gone` at their end.
+/// What stands for a message in the transport's eyes.
+const STAND_IN: &[u8] = b"Content-Length: 33\r\n\r\n{\"jsonrpc\":\"2.0\",\"method\":\"next\"}";
+
+/// The messages that have come in and were not looked at, in order. Cheap to clone.
+#[derive(Clone, Default)]
+pub(super) struct Inbox(Arc<Mutex<VecDeque<Message>>>);
+
+impl Inbox {
+    /// The next one: one for each stand-in.
+    pub(super) fn take(&self) -> Option<Message> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+
+    fn put(&self, messages: Vec<Message>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(messages);
+    }
+}
+
+/// The editor's messages, into the inbox, and `gone` at their end.
 pub(super) struct Input<R> {
     reader: R,
     splitter: Splitter,
-    /// Whole messages that the transport has not taken yet, and how much of the first it has.
-    ready: VecDeque<Vec<u8>>,
-    taken: usize,
+    inbox: Inbox,
+    /// Bytes of stand-ins that the transport has not taken yet.
+    ready: usize,
     chunk: Box<[u8]>,
     ended: bool,
     gone: Gone,
@@ -31,12 +54,12 @@ pub(super) struct Input<R> {
 
 impl<R> Input<R> {
     /// Reads from `reader`.
-    pub(super) fn new(reader: R, gone: Gone) -> Input<R> {
+    pub(super) fn new(reader: R, inbox: Inbox, gone: Gone) -> Input<R> {
         Input {
             reader,
             splitter: Splitter::default(),
-            ready: VecDeque::new(),
-            taken: 0,
+            inbox,
+            ready: 0,
             chunk: vec![0; CHUNK].into(),
             ended: false,
             gone,
@@ -45,18 +68,12 @@ impl<R> Input<R> {
 
     fn give(&mut self, out: &mut ReadBuf<'_>) -> bool {
         let mut gave = false;
-        while let Some(first) = self.ready.front() {
-            let len = out.remaining().min(first.len() - self.taken);
-            if len == 0 {
-                break;
-            }
-            out.put_slice(&first[self.taken..self.taken + len]);
+        while self.ready > 0 && out.remaining() > 0 {
+            let rest = &STAND_IN[STAND_IN.len() - 1 - (self.ready - 1) % STAND_IN.len()..];
+            let len = out.remaining().min(rest.len());
+            out.put_slice(&rest[..len]);
+            self.ready -= len;
             gave = true;
-            self.taken += len;
-            if self.taken == first.len() {
-                self.ready.pop_front();
-                self.taken = 0;
-            }
         }
         gave
     }
@@ -79,12 +96,9 @@ impl<R: AsyncRead + Unpin> AsyncRead for Input<R> {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Ok(())) if chunk.filled().is_empty() => this.ended = true,
                 Poll::Ready(Ok(())) => {
-                    for frame in this.splitter.push(chunk.filled()) {
-                        match frame {
-                            Frame::Message(bytes) => this.ready.push_back(bytes),
-                            Frame::Bad(why) => warn!(why, "skipped what the editor sent"),
-                        }
-                    }
+                    let messages = this.splitter.push(chunk.filled());
+                    this.ready += messages.len() * STAND_IN.len();
+                    this.inbox.put(messages);
                 }
                 Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
                 Poll::Ready(Err(error)) => {

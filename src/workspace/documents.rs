@@ -12,7 +12,7 @@ use tracing::{debug, warn};
 
 use crate::text::{Clamp, Encoding, LineBreaks, Range, Splice, Text, TextEdit};
 
-use super::paths::Key;
+use super::paths::{Key, same_spelled};
 
 /// How the two sides count; negotiated once, at `initialize`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -178,6 +178,25 @@ impl Documents {
     /// An editor may hold one file in two buffers, by two spellings of its path; each is a text of its own. The first
     /// is the file to us; a second one gets a key of its own, [`Key::Unnamed`], until the first is closed.
     pub fn open(&self, key: Key, uri: &str, language_id: &str, version: i32, text: &str) -> Key {
+        self.enter(key, uri, language_id, version, Some(text), Sync::Good)
+    }
+
+    /// `didOpen` of which a part could not be read. The document is open all the same, so that nobody takes the file
+    /// behind it for what the user sees; but it is [`Sync::Suspect`] until a resync. Without a text it has the one that it
+    /// had, or none.
+    pub fn open_in_doubt(
+        &self,
+        key: Key,
+        uri: &str,
+        language_id: &str,
+        version: i32,
+        text: Option<&str>,
+        why: &str,
+    ) -> Key {
+        self.enter(key, uri, language_id, version, text, Sync::Suspect(why.to_owned()))
+    }
+
+    fn enter(&self, key: Key, uri: &str, language_id: &str, version: i32, text: Option<&str>, trust: Sync) -> Key {
         let mut inner = self.lock();
         let key = match (inner.keys.get(uri), inner.open.get(&key)) {
             (Some(known), _) => known.clone(),
@@ -194,7 +213,11 @@ impl Documents {
         let trust = if shared {
             Sync::Suspect(format!("two buffers without a name share the URI {uri}; give the one you mean a name"))
         } else {
-            Sync::Good
+            trust
+        };
+        let text = match (text, inner.open.get(&key)) {
+            (None, Some(before)) => before.text.clone(),
+            (text, _) => Text::new(text.unwrap_or_default(), inner.counting.breaks),
         };
         inner.epochs += 1;
         let snapshot = Snapshot {
@@ -203,7 +226,7 @@ impl Documents {
             language_id: language_id.to_owned(),
             version,
             epoch: inner.epochs,
-            text: Text::new(text, inner.counting.breaks),
+            text,
             trust,
             saved: None,
         };
@@ -301,6 +324,14 @@ impl Documents {
         }
     }
 
+    /// Something was lost, and nobody knows of which document: every one is in doubt. Gives them, sorted by URI.
+    pub fn doubt_all(&self, why: &str) -> Vec<Snapshot> {
+        for document in self.lock().open.values_mut() {
+            document.trust = Sync::Suspect(why.to_owned());
+        }
+        self.all()
+    }
+
     /// `didSave`.
     pub fn save(&self, key: &Key) {
         let mut inner = self.lock();
@@ -344,6 +375,25 @@ impl Documents {
     /// The file that a second buffer is of, by the editor's spelling of the buffer: what it was when that was opened.
     pub fn file_of_double(&self, uri: &str) -> Option<Key> {
         self.lock().doubles.get(uri).cloned()
+    }
+
+    /// The open documents that another spelling of a URI may mean, by the key that it leads to, sorted: all the buffers of
+    /// that file; of a document without a file, those whose URI is the same once percent encoding is resolved.
+    pub fn meant_by(&self, key: &Key) -> Vec<Key> {
+        let inner = self.lock();
+        let mut meant: Vec<Key> = match key {
+            Key::File(_) => {
+                let doubles = inner.doubles.iter().filter(|(_, file)| *file == key);
+                let doubles = doubles.map(|(uri, _)| Key::Unnamed(uri.clone()));
+                inner.open.contains_key(key).then(|| key.clone()).into_iter().chain(doubles).collect()
+            }
+            Key::Unnamed(uri) => {
+                let same = |known: &&Key| matches!(known, Key::Unnamed(known) if same_spelled(known, uri));
+                inner.open.keys().filter(same).cloned().collect()
+            }
+        };
+        meant.sort();
+        meant
     }
 
     /// A document as it is now.

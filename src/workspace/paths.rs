@@ -106,6 +106,11 @@ pub fn key_of_uri(disk: &dyn Disk, uri: &str) -> Option<Key> {
     }
 }
 
+/// Whether two URIs differ in nothing but what is percent-encoded.
+pub(super) fn same_spelled(one: &str, other: &str) -> bool {
+    one == other || percent_decoded(one) == percent_decoded(other)
+}
+
 /// The `file:` URI of an absolute path.
 pub fn uri_of_path(path: &Path) -> String {
     let mut uri = String::from("file://");

@@ -9,7 +9,7 @@ use crate::ports::{Disk, FileKind};
 use crate::text::{BOM, LineBreaks, Text, hash_bytes};
 
 use super::codec::{self, Codec, CodecError, Decoded};
-use super::documents::Snapshot;
+use super::documents::{Snapshot, Sync};
 use super::paths::{Key, Target, not_open};
 use super::{Refusal, RefusalKind, Workspace};
 
@@ -31,7 +31,8 @@ pub struct View {
     pub text: Text,
     /// Where it comes from.
     pub source: Source,
-    /// What the reader should know of it, for the model: that its encoding was guessed.
+    /// What the reader should know of it, for the model: that its encoding was guessed, or
+    /// that the editor's text is not known for certain.
     pub note: Option<String>,
 }
 
@@ -98,7 +99,13 @@ pub(super) async fn view(workspace: &Workspace, target: &Target) -> Result<View,
 }
 
 fn of_document(target: Target, snapshot: Snapshot, unsaved: bool) -> View {
-    View { target, text: snapshot.text.clone(), source: Source::Open { snapshot, unsaved }, note: None }
+    let note = match &snapshot.trust {
+        Sync::Good => None,
+        Sync::Suspect(why) => {
+            Some(format!("The editor's text of {} may differ from what is shown here: {why}.", target.shown))
+        }
+    };
+    View { target, text: snapshot.text.clone(), source: Source::Open { snapshot, unsaved }, note }
 }
 
 /// Whether the file holds this text, byte order marks aside. What cannot be read does not.

@@ -225,6 +225,45 @@ fn two_buffers_of_one_file_are_two_texts() {
 }
 
 #[test]
+fn another_spelling_means_every_buffer_of_the_file() {
+    let documents = documents(Encoding::Utf16, LineBreaks::Lf, "first");
+    let unnamed = |uri: &str| Key::Unnamed(uri.to_owned());
+    for uri in ["untitled:a b", "untitled:c"] {
+        documents.open(unnamed(uri), uri, "", 1, "");
+    }
+    assert_eq!(documents.meant_by(&key()), [key()]);
+    assert_eq!(documents.meant_by(&Key::File("/other".into())), []);
+    assert_eq!(documents.meant_by(&unnamed("untitled:a%20b")), [unnamed("untitled:a b")]);
+    assert_eq!(documents.meant_by(&unnamed("untitled:d")), []);
+    let double = documents.open(key(), "file:///link", "rust", 1, "second");
+    assert_eq!(documents.meant_by(&key()), [key(), double]);
+    documents.close(&key());
+    assert_eq!(documents.meant_by(&key()), [key()]);
+}
+
+#[test]
+fn what_was_opened_unreadably_is_open_and_in_doubt() {
+    let documents = documents(Encoding::Utf16, LineBreaks::Lf, "old");
+    documents.change(&key(), 9, vec![full("older")]);
+    let epoch = get(&documents).epoch;
+    // A re-open without its text: the old one stays as a guess, and the version starts anew.
+    documents.open_in_doubt(key(), URI, "rust", 1, None, "no text");
+    let now = get(&documents);
+    assert_eq!((now.text.to_string().as_str(), now.version), ("older", 1));
+    assert_eq!((now.trust, now.epoch > epoch), (Sync::Suspect("no text".into()), true));
+    assert!(matches!(documents.change(&key(), 2, vec![replace((0, 0), (0, 0), "x")]), Applied::Suspect(_)));
+    documents.resynced(&key(), 2, "new");
+    assert_eq!((get(&documents).text.to_string(), get(&documents).trust), ("new".to_owned(), Sync::Good));
+
+    let other = Key::File("/other".into());
+    documents.open_in_doubt(other.clone(), "file:///other", "", 0, None, "no text");
+    assert_eq!(documents.get(&other).unwrap().text.len(), 0);
+    let doubted = documents.doubt_all("lost");
+    assert_eq!(doubted.iter().map(|document| document.uri.as_str()).collect::<Vec<_>>(), [URI, "file:///other"]);
+    assert!(doubted.iter().all(|document| document.trust == Sync::Suspect("lost".into())));
+}
+
+#[test]
 fn two_buffers_without_a_name_are_not_mistaken_for_one() {
     let documents = Documents::new();
     let open = || documents.open(Key::Unnamed("file://".into()), "file://", "", 0, "text");

@@ -5,9 +5,11 @@ mod answers;
 mod capabilities;
 mod documents;
 mod pull;
+mod report;
 mod session;
 mod tsserver;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -68,6 +70,8 @@ pub(super) enum ServerEvent {
     Ready {
         /// How its positions count.
         encoding: Encoding,
+        /// Whether it takes changes of open documents; one that does not checks what is on the disk.
+        changes: bool,
     },
     /// Whether it can be asked for diagnostics (known after the start, and when it registers it later).
     Pulls(bool),
@@ -84,8 +88,8 @@ pub(super) enum ServerEvent {
         uri: String,
         /// The version it put on them.
         version: Option<i32>,
-        /// As they came.
-        items: Vec<Value>,
+        /// As they came; or why they are none, in words that go behind "its report could not be read: ".
+        items: Result<Vec<Value>, String>,
     },
     /// It answered for a document.
     Pulled {
@@ -97,6 +101,8 @@ pub(super) enum ServerEvent {
         items: Vec<Value>,
         /// What it said of other documents on that occasion, by URI.
         related: Vec<(String, Vec<Value>)>,
+        /// The texts of all documents it had when it was asked: what it says of others is about these, or newer ones.
+        had: BTreeMap<Key, Rev>,
     },
     /// It did not answer for a document.
     PullFailed {
@@ -104,7 +110,7 @@ pub(super) enum ServerEvent {
         key: Key,
         /// The text that was asked about.
         rev: Rev,
-        /// Why.
+        /// Why, in a sentence of which it is "it".
         why: String,
     },
     /// It reports on its work.

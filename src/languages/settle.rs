@@ -20,7 +20,8 @@ pub type Rev = i32;
 /// The first [`Rev`] of a document. Not a number a server would invent (0, 1), so that a lie is never true by accident.
 pub const FIRST_REV: Rev = 101;
 
-/// Some servers publish twice for one text; so long is waited for the second (ms 150).
+/// Some servers publish twice for one text; so long (150 ms) is waited for the second, until a server has shown that it
+/// is none of them.
 pub const PAIR: Duration = Duration::from_millis(150);
 
 /// Bounds of what is learned.
@@ -34,6 +35,9 @@ const KEPT: usize = 32;
 
 /// A source whose stamps fit none of so many texts does not stamp with our versions.
 const MISSES: u32 = 3;
+
+/// After so many publications in a row that had no pair, none is waited for.
+const SINGLES: u32 = 3;
 
 /// So many sets are remembered for one document and source.
 const SETS: usize = 6;
@@ -51,13 +55,22 @@ pub enum Stamp {
     None,
 }
 
+/// What a report held.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Content {
+    /// The problems, in bytes of the text they are about.
+    pub problems: Arc<[Located]>,
+    /// How many more there were that nobody could read.
+    pub unread: usize,
+}
+
 /// What a source said of a document at one time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Set {
     /// The text it is about; without a stamp: the newest that had been sent.
     pub rev: Rev,
-    /// The problems, in bytes of that text.
-    pub problems: Arc<[Located]>,
+    /// What it said.
+    pub content: Content,
     how: How,
     /// When the first set for this text came.
     first: Instant,
@@ -65,6 +78,19 @@ pub struct Set {
     last: Instant,
     /// Whether it is known to be about this text.
     sure: bool,
+    /// What is known of its pair.
+    pair: Pair,
+}
+
+/// Whether a source published twice for one text, shortly after one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pair {
+    /// Nobody can tell yet.
+    Open,
+    /// It did.
+    Came,
+    /// It did not.
+    Missed,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,6 +137,8 @@ pub struct Track {
     stamp: Option<i32>,
     /// Whether it ever said anything, to the point or not.
     spoke: bool,
+    /// Why it said nothing of use about a text, last.
+    fault: Option<(Rev, String)>,
 }
 
 impl Track {
@@ -132,14 +160,7 @@ impl Track {
 
     /// The source said something. Its problems are in bytes of the text of `stamp`, or of the newest text sent.
     /// `number` is the stamp as it came.
-    pub fn heard(
-        &mut self,
-        stamp: Stamp,
-        number: Option<i32>,
-        problems: Arc<[Located]>,
-        now: Instant,
-        habits: &mut Habits,
-    ) {
+    pub fn heard(&mut self, stamp: Stamp, number: Option<i32>, content: Content, now: Instant, habits: &mut Habits) {
         let Some((newest, _)) = self.sent else { return };
         self.spoke = true;
         if let Some(number) = number {
@@ -159,12 +180,19 @@ impl Track {
         };
         let same =
             self.sets.iter_mut().rev().find(|set| set.rev == rev && (set.how == How::Loose) == (how == How::Loose));
+        if self.fault.as_ref().is_some_and(|(about, _)| *about <= rev) {
+            self.fault = None;
+        }
         if let Some(set) = same {
             self.gap = self.gap.max(now - set.last);
-            (set.problems, set.last, set.how) = (problems, now, how);
+            if (set.how, how) == (How::Stamped, How::Stamped) && now - set.first <= PAIR {
+                set.pair = Pair::Came;
+                habits.paired();
+            }
+            (set.content, set.last, set.how) = (content, now, how);
         } else {
             let sure = how != How::Loose;
-            let set = Set { rev, problems, how, first: now, last: now, sure };
+            let set = Set { rev, content, how, first: now, last: now, sure, pair: Pair::Open };
             // An answer for an older text can come late; the newest text stays last.
             let at = self.sets.partition_point(|other| other.rev <= rev);
             self.sets.insert(at, set);
@@ -172,6 +200,28 @@ impl Track {
                 self.sets.pop_front();
             }
         }
+    }
+
+    /// The source published something that nobody can read, and `why`. What it had published for that text (without
+    /// `rev`: the newest it got) does not hold any more.
+    pub fn unread(&mut self, rev: Option<Rev>, why: &str) {
+        let Some((newest, _)) = self.sent else { return };
+        let rev = rev.unwrap_or(newest);
+        self.spoke = true;
+        self.sets.retain(|set| set.rev != rev || set.how == How::Answered);
+        self.failed(rev, why);
+    }
+
+    /// The source was asked about a text and did not answer, or not in a way that anybody can read; and `why`.
+    pub fn failed(&mut self, rev: Rev, why: &str) {
+        if self.fault.as_ref().is_none_or(|(about, _)| *about <= rev) {
+            self.fault = Some((rev, why.to_owned()));
+        }
+    }
+
+    /// Why it said nothing of use about one of the texts `wanted`, if it tried.
+    pub fn fault(&self, wanted: RangeInclusive<Rev>) -> Option<&str> {
+        self.fault.as_ref().filter(|(rev, _)| wanted.contains(rev)).map(|(_, why)| why.as_str())
     }
 
     /// Whether one of the texts `wanted` has been checked; the newest counts.
@@ -193,7 +243,8 @@ impl Track {
         let at = match set.how {
             How::Answered => return State::Fresh(set.clone()),
             _ if set.sure && set.how == How::Loose => return State::Fresh(set.clone()),
-            How::Stamped => set.first + PAIR,
+            How::Stamped if set.pair == Pair::Came || habits.waits_for_pairs() => set.first + PAIR,
+            How::Stamped => set.first,
             How::Loose => {
                 let Some((_, sent)) = self.sent.filter(|(rev, _)| *rev == set.rev) else { return State::Silent };
                 if noise.open_since.is_some_and(|begun| begun >= sent) {
@@ -225,8 +276,15 @@ impl Track {
         self.sent.map(|(rev, _)| rev)
     }
 
-    /// Judges the unstamped set of the newest text, now that another text is about to take its place; learns from it.
+    /// Judges the newest text's sets, now that another text is about to take its place: whether a stamped one had a
+    /// pair, whether an unstamped one had the quiet time it takes to be believed; learns from it.
     pub fn look_back(&mut self, now: Instant, habits: &mut Habits, noise: Noise) {
+        for set in &mut self.sets {
+            if set.how == How::Stamped && set.pair == Pair::Open && now >= set.first + PAIR {
+                set.pair = Pair::Missed;
+                habits.missed();
+            }
+        }
         let Some((rev, sent)) = self.sent else { return };
         let quiet = self.sets.back().is_some_and(|set| {
             set.rev == rev
@@ -252,12 +310,14 @@ pub struct Habits {
     gaps: VecDeque<Duration>,
     /// Stamps in a row that fitted no text.
     misses: u32,
+    /// Stamped publications in a row that had no pair.
+    singles: u32,
 }
 
 impl Habits {
     /// Nothing learned yet; `start` is the quiet time to begin with.
     pub fn new(start: Duration, pinned: bool) -> Habits {
-        Habits { start, pinned, lags: VecDeque::new(), gaps: VecDeque::new(), misses: 0 }
+        Habits { start, pinned, lags: VecDeque::new(), gaps: VecDeque::new(), misses: 0, singles: 0 }
     }
 
     /// Whether its stamps are not versions of ours, so that they say nothing.
@@ -267,6 +327,20 @@ impl Habits {
 
     fn stamped(&mut self, honest: bool) {
         self.misses = if honest { 0 } else { self.misses.saturating_add(1) };
+    }
+
+    /// Whether what it publishes for a text may be followed at once by more for the same text: it has not shown yet that
+    /// it does not do so.
+    fn waits_for_pairs(&self) -> bool {
+        self.pinned || self.singles < SINGLES
+    }
+
+    fn paired(&mut self) {
+        self.singles = 0;
+    }
+
+    fn missed(&mut self) {
+        self.singles = self.singles.saturating_add(1);
     }
 
     /// Takes how long after a text was sent its last word came, and the longest silence between two words.

@@ -19,13 +19,13 @@ fn run(track: &mut Track, habits: &mut Habits, script: &str) -> String {
         let words: Vec<&str> = line.split(' ').collect();
         let now = zero + Duration::from_millis(words[0].parse().unwrap());
         let number = words.get(2).map(|number| number.parse::<i32>().unwrap());
-        let problems: Arc<[Located]> = Arc::new([]);
+        let content = Content::default();
         match words[1] {
             "sent" => track.sent(number.unwrap(), now, habits, noise),
-            "text" => track.heard(Stamp::Text(number.unwrap()), number, problems, now, habits),
-            "answer" => track.heard(Stamp::Answer(number.unwrap()), None, problems, now, habits),
-            "foreign" => track.heard(Stamp::Foreign, number, problems, now, habits),
-            "none" => track.heard(Stamp::None, None, problems, now, habits),
+            "text" => track.heard(Stamp::Text(number.unwrap()), number, content, now, habits),
+            "answer" => track.heard(Stamp::Answer(number.unwrap()), None, content, now, habits),
+            "foreign" => track.heard(Stamp::Foreign, number, content, now, habits),
+            "none" => track.heard(Stamp::None, None, content, now, habits),
             "begin" => noise.open_since = Some(now),
             "end" => noise = Noise { open_since: None, ended: Some(now) },
             "?" => out.push(match track.state(102..=Rev::MAX, habits, noise, now) {
@@ -54,6 +54,24 @@ fn a_stamp_counts_after_its_pair_had_time() {
     check("0 sent 102, 10 text 102, 11 ?, 160 ?", "at 160, fresh 102");
     check("0 sent 102, 10 text 102, 100 text 102, 100 ?, 160 ?", "at 160, fresh 102");
     check("0 sent 101, 10 sent 102, 11 text 101, 5000 ?", "silent");
+}
+
+#[test]
+fn a_source_that_publishes_once_is_not_waited_for_twice() {
+    let once = "0 sent 1, 10 text 1, 200 sent 2, 210 text 2, 400 sent 3, 410 text 3";
+    check(&format!("{once}, 600 sent 102, 610 text 102, 610 ?"), "fresh 102");
+    // Two are too few, and one that was overtaken by the next text says nothing of pairs.
+    check("0 sent 1, 10 text 1, 200 sent 2, 210 text 2, 600 sent 102, 610 text 102, 610 ?", "at 760");
+    check("0 sent 1, 10 text 1, 20 sent 2, 30 text 2, 40 sent 3, 50 text 3, 60 sent 102, 70 text 102, 70 ?", "at 220");
+    // A pair that is seen again, even for the text before, is waited for from then on.
+    check(&format!("{once}, 600 sent 4, 610 text 4, 700 sent 102, 705 text 4, 710 text 102, 710 ?"), "at 860");
+    check(&format!("{once}, 600 sent 102, 610 text 102, 620 text 102, 620 ?"), "at 760");
+    // What comes long afterwards is no pair.
+    check(&format!("{once}, 600 sent 102, 610 text 102, 790 text 102, 790 ?"), "fresh 102");
+    // In a run that must be repeatable nothing is learned.
+    let mut pinned = Habits::new(Duration::from_millis(250), true);
+    let script = format!("{once}, 600 sent 102, 610 text 102, 610 ?");
+    assert_eq!(run(&mut Track::default(), &mut pinned, &script), "at 760");
 }
 
 #[test]

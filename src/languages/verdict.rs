@@ -73,9 +73,17 @@ pub struct SourceReport {
     pub unchanged_errors: usize,
     /// How many of `new` (or `present`) are not listed.
     pub cut: usize,
+    /// How many more diagnostics it sent that nobody could read, so that nobody knows how bad they are.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unread: usize,
     /// Words: the end of a crashed server's stderr, why it was not started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// At most so many characters of [`SourceReport::detail`] are kept.
@@ -95,6 +103,7 @@ impl SourceReport {
             unchanged: 0,
             unchanged_errors: 0,
             cut: 0,
+            unread: 0,
             detail: None,
         }
     }

@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use tracing::debug;
+use tracing::{debug, warn};
 
 use super::capabilities::{folder, placeholders};
+use super::report::{Published, published};
 use super::{Root, ServerEvent, Sink};
 use crate::languages::known::{Server, filled, section};
 use crate::rpc::{Fault, Handler};
@@ -182,19 +183,17 @@ impl Handler for Answers {
         }
     }
 
-    fn notification(&self, method: &str, mut params: Value) {
+    fn notification(&self, method: &str, params: Value) {
         match method {
             "textDocument/publishDiagnostics" => {
                 if self.muted.load(Ordering::Relaxed) {
                     return;
                 }
-                let items = match params["diagnostics"].take() {
-                    Value::Array(items) => items,
-                    _ => Vec::new(),
-                };
-                let version = params["version"].as_i64().and_then(|version| i32::try_from(version).ok());
-                if let Some(uri) = params["uri"].as_str() {
-                    (self.sink)(ServerEvent::Published { uri: uri.to_owned(), version, items });
+                match published(params) {
+                    Ok(Published { uri, version, items }) => {
+                        (self.sink)(ServerEvent::Published { uri, version, items });
+                    }
+                    Err(why) => warn!(server = self.server.name, why, "published diagnostics were skipped"),
                 }
             }
             "$/progress" => {
@@ -221,6 +220,7 @@ impl Handler for Answers {
 mod tests {
     use super::*;
     use crate::config::DiagnosticsSettings;
+    use crate::languages::client::report::tests::any_json;
     use crate::languages::known::servers;
     use crate::rpc::code;
 
@@ -262,6 +262,20 @@ mod tests {
         assert_eq!(answers.request("workspace/configuration", many).unwrap().as_array().unwrap().len(), 3);
         let Err(fault) = answers.request("their/own", Value::Null) else { panic!("answered") };
         assert_eq!(fault.code, code::METHOD_NOT_FOUND);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn messages_of_any_shape_are_read_without_a_panic(params in any_json()) {
+            let (answers, _) = answers("ruff");
+            for method in [
+                "textDocument/publishDiagnostics", "$/progress", "window/logMessage", "workspace/configuration",
+                "client/registerCapability", "client/unregisterCapability", "workspace/applyEdit", "their/own",
+            ] {
+                answers.notification(method, params.clone());
+                let _ = answers.request(method, params.clone());
+            }
+        }
     }
 
     #[test]

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tracing::warn;
 
+use super::report::{self, Answer, Report};
 use crate::ports::Clock;
 use crate::rpc::{CallError, Peer, code};
 
@@ -66,18 +68,62 @@ pub(super) async fn pull(
 ) -> Outcome {
     let mut outcome = Outcome { memory: Memory::new(), related: Vec::new(), never: Vec::new(), failed: None };
     for identifier in identifiers {
-        let last = before.get(&identifier);
-        match ask(&peer, &*clock, &uri, identifier.as_deref(), last).await {
-            Ok(answer) => {
-                let (remembered, mut related) = read(answer, last);
-                outcome.memory.insert(identifier, remembered);
-                outcome.related.append(&mut related);
+        let mut last = before.get(&identifier);
+        let mut second = false;
+        loop {
+            let why = match ask(&peer, &*clock, &uri, identifier.as_deref(), last).await {
+                Ok(answer) => match read(answer, last) {
+                    Ok((remembered, mut related)) => {
+                        outcome.memory.insert(identifier, remembered);
+                        outcome.related.append(&mut related);
+                        break;
+                    }
+                    Err(why) => why,
+                },
+                Err(CallError::Fault(fault)) if fault.code == code::METHOD_NOT_FOUND => {
+                    outcome.never.push(identifier);
+                    break;
+                }
+                Err(error) => {
+                    outcome.failed = Some(format!("it did not answer: {error}"));
+                    break;
+                }
+            };
+            if second {
+                outcome.failed = Some(format!("its answer could not be read: {why}"));
+                break;
             }
-            Err(CallError::Fault(fault)) if fault.code == code::METHOD_NOT_FOUND => outcome.never.push(identifier),
-            Err(error) => outcome.failed = Some(error.to_string()),
+            // Once more, and without reference to what it said before: a slip, or a memory that is not ours, is mended
+            // by that. Where there was no such reference, nothing is different but the time.
+            if last.and_then(|last| last.result_id.as_ref()).is_none() {
+                clock.sleep(BACK_OFF[0]).await;
+            }
+            (last, second) = (None, true);
         }
     }
     outcome
+}
+
+/// An answer as what to remember, and what it says of other documents; the error says why it is none.
+fn read(answer: Value, last: Option<&Remembered>) -> Result<(Remembered, Vec<(String, Vec<Value>)>), String> {
+    let Answer { report, related, remarks } = report::answer(answer)?;
+    for remark in remarks {
+        warn!(remark, "a report of another document was left out");
+    }
+    let remembered = match report {
+        Report::Full { result_id, items } => Remembered { result_id, items },
+        Report::Unchanged { result_id } => {
+            let Some((last, asked)) = last.and_then(|last| Some((last, last.result_id.as_ref()?))) else {
+                return Err("it says `unchanged`, and there is no earlier answer that it was given".to_owned());
+            };
+            // It may be about another answer than the one that is remembered here.
+            if result_id.is_some_and(|id| id != *asked) {
+                return Err("it says `unchanged` of another answer than the one it was given".to_owned());
+            }
+            last.clone()
+        }
+    };
+    Ok((remembered, related))
 }
 
 async fn ask(
@@ -113,30 +159,5 @@ async fn ask(
             Some(wait) => clock.sleep(*wait).await,
             None => return Err(CallError::Fault(error)),
         }
-    }
-}
-
-/// An answer as what to remember, and what it says of other documents.
-fn read(mut answer: Value, last: Option<&Remembered>) -> (Remembered, Vec<(String, Vec<Value>)>) {
-    let related = match answer["relatedDocuments"].take() {
-        Value::Object(related) => related
-            .into_iter()
-            .filter(|(_, report)| report["kind"] == "full")
-            .map(|(uri, mut report)| (uri, list(report["items"].take())))
-            .collect(),
-        _ => Vec::new(),
-    };
-    let result_id = answer["resultId"].as_str().map(str::to_owned);
-    let items = match answer["kind"].as_str() {
-        Some("unchanged") => last.map(|last| last.items.clone()).unwrap_or_default(),
-        _ => list(answer["items"].take()),
-    };
-    (Remembered { result_id, items }, related)
-}
-
-fn list(items: Value) -> Vec<Value> {
-    match items {
-        Value::Array(items) => items,
-        _ => Vec::new(),
     }
 }

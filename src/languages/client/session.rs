@@ -1,6 +1,6 @@
 //! The life of one server: initialise, feed, ask, end.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -76,7 +76,7 @@ pub(super) async fn run(
             if let Some(pull) = abilities.pull.clone() {
                 lock(&registered).since_the_start(pull);
             }
-            sink(ServerEvent::Ready { encoding: abilities.encoding });
+            sink(ServerEvent::Ready { encoding: abilities.encoding, changes: abilities.changes });
             sink(ServerEvent::Pulls(lock(&registered).pulls()));
             let mut session = Session {
                 peer: peer.clone(),
@@ -138,12 +138,17 @@ fn lock(registered: &Mutex<Registered>) -> MutexGuard<'_, Registered> {
 
 struct Open {
     document: Document,
+    /// The text the server can know of: the newest, unless it takes no changes and has not been told of a save.
+    told: Rev,
     memory: Memory,
     /// The question that is open.
     asking: Option<AbortHandle>,
     /// When to ask, if nobody wants to know before.
     ask_at: Option<Instant>,
 }
+
+/// What came of asking about a document: its text, and the texts of all documents when it was asked.
+type Asked = (Key, Rev, BTreeMap<Key, Rev>, Outcome);
 
 struct Session {
     peer: Peer,
@@ -155,7 +160,7 @@ struct Session {
     muted: Arc<AtomicBool>,
     registered: Arc<Mutex<Registered>>,
     documents: HashMap<Key, Open>,
-    pulls: JoinSet<(Key, Rev, Outcome)>,
+    pulls: JoinSet<Asked>,
 }
 
 impl Session {
@@ -189,7 +194,7 @@ impl Session {
                     None => return "its connection is over".into(),
                 },
                 Some(done) = self.pulls.join_next() => match done {
-                    Ok((key, rev, outcome)) => self.answered(key, rev, outcome),
+                    Ok((key, rev, had, outcome)) => self.answered(key, rev, had, outcome),
                     Err(error) if error.is_cancelled() => {}
                     Err(error) => warn!(%error, "asking for diagnostics"),
                 },
@@ -227,7 +232,7 @@ impl Session {
                 let (document, params) = Document::open(uri, language_id, rev, &text);
                 (self.sink)(ServerEvent::Sent { key: key.clone(), rev });
                 self.peer.notify("textDocument/didOpen", params);
-                let open = Open { document, memory: Memory::new(), asking: None, ask_at: None };
+                let open = Open { document, told: rev, memory: Memory::new(), asking: None, ask_at: None };
                 self.documents.insert(key.clone(), open);
                 self.ask(&key);
             }
@@ -237,15 +242,29 @@ impl Session {
                     asking.abort();
                 }
                 let params = open.document.change(rev, &steps, &self.abilities);
-                open.ask_at = Some(self.clock.now() + IDLE);
-                (self.sink)(ServerEvent::Sent { key, rev });
+                // A server that takes no changes knows nothing of this text until it is on the disk, and what it says
+                // in the meantime is not about it.
                 if self.abilities.changes {
+                    open.told = rev;
+                    open.ask_at = Some(self.clock.now() + IDLE);
+                    (self.sink)(ServerEvent::Sent { key, rev });
                     self.peer.notify("textDocument/didChange", params);
                 }
             }
             Command::Save(key) => {
-                let (Some(open), Some(with_text)) = (self.documents.get(&key), self.abilities.save) else { return };
-                self.peer.notify("textDocument/didSave", open.document.save(with_text));
+                let Some(open) = self.documents.get_mut(&key) else { return };
+                let rev = open.document.rev;
+                let news = open.told != rev;
+                open.told = rev;
+                if news {
+                    (self.sink)(ServerEvent::Sent { key: key.clone(), rev });
+                }
+                if let Some(with_text) = self.abilities.save {
+                    self.peer.notify("textDocument/didSave", open.document.save(with_text));
+                }
+                if news {
+                    self.ask(&key);
+                }
             }
             Command::Close(key) => {
                 let Some(open) = self.documents.remove(&key) else { return };
@@ -281,7 +300,8 @@ impl Session {
 
     /// Asks for the diagnostics of a document as the server has it; a question that is open is taken back.
     fn ask(&mut self, key: &Key) {
-        let Some(open) = self.documents.get_mut(key) else { return };
+        let had = self.documents.iter().map(|(key, open)| (key.clone(), open.told)).collect();
+        let Some(open) = self.documents.get_mut(key).filter(|open| open.told == open.document.rev) else { return };
         open.ask_at = None;
         let identifiers = lock(&self.registered).identifiers(&open.document.language_id);
         if identifiers.is_empty() && !self.tsserver {
@@ -293,7 +313,7 @@ impl Session {
         let (rev, key) = (open.document.rev, key.clone());
         if self.tsserver {
             let work = tsserver::ask(self.peer.clone(), open.document.uri.clone());
-            open.asking = Some(self.pulls.spawn(async move { (key, rev, work.await) }));
+            open.asking = Some(self.pulls.spawn(async move { (key, rev, had, work.await) }));
             return;
         }
         let work = pull(
@@ -303,10 +323,10 @@ impl Session {
             identifiers,
             open.memory.clone(),
         );
-        open.asking = Some(self.pulls.spawn(async move { (key, rev, work.await) }));
+        open.asking = Some(self.pulls.spawn(async move { (key, rev, had, work.await) }));
     }
 
-    fn answered(&mut self, key: Key, rev: Rev, outcome: Outcome) {
+    fn answered(&mut self, key: Key, rev: Rev, had: BTreeMap<Key, Rev>, outcome: Outcome) {
         for identifier in &outcome.never {
             lock(&self.registered).never_again(identifier.as_deref());
             (self.sink)(ServerEvent::Pulls(lock(&self.registered).pulls()));
@@ -321,7 +341,7 @@ impl Session {
                 self.muted.store(self.tsserver, Ordering::Relaxed);
                 let items = outcome.items();
                 open.memory = outcome.memory;
-                (self.sink)(ServerEvent::Pulled { key, rev, items, related: outcome.related });
+                (self.sink)(ServerEvent::Pulled { key, rev, items, related: outcome.related, had });
             }
         }
     }

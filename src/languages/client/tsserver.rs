@@ -26,7 +26,7 @@ pub(super) async fn ask(peer: Peer, uri: String) -> Outcome {
     for answer in answers {
         match read(answer.await) {
             Ok(mut found) => items.append(&mut found),
-            Err(why) => return Outcome::failed(why),
+            Err(why) => return Outcome::failed(format!("it did not answer: {why}")),
         }
     }
     Outcome::of(items)

@@ -348,7 +348,7 @@ impl Hub {
             let (Some(track), Some(habits)) = (doc.tracks.get_mut(&source), habits) else { continue };
             track.look_back(now, habits, noise);
             if let Some(set) = track.known(rev).cloned() {
-                let moved = doc.moved(&set.problems, set.rev, rev, None);
+                let moved = doc.moved(&set.content.problems, set.rev, rev, None);
                 sets.insert(source, (set.rev, moved.into()));
             }
         }

@@ -8,8 +8,8 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{EditorSource, Hub, ServerId, SourceKey, Work};
-use crate::languages::problems::{self, Located, RawProblem};
-use crate::languages::settle::{Habits, Rev, Stamp, Track};
+use crate::languages::problems::{self, Parsed, RawProblem};
+use crate::languages::settle::{Content, Habits, Rev, Stamp, Track};
 use crate::languages::sources::{Delivery, Forwarded, StampedBy};
 use crate::languages::verdict::Severity;
 use crate::text::{Encoding, LineBreaks, Text};
@@ -44,9 +44,27 @@ fn as_servers_count(text: &Text) -> Text {
     if has_cr { text.with_breaks(LineBreaks::Lsp) } else { text.clone() }
 }
 
-fn located(raw: &[RawProblem], text: &Text, encoding: Encoding) -> Arc<[Located]> {
+fn located(parsed: &Parsed, text: &Text, encoding: Encoding) -> Content {
     let text = as_servers_count(text);
-    raw.iter().map(|problem| problems::locate(problem, &text, encoding)).collect()
+    let problems = parsed.problems.iter().map(|problem| problems::locate(problem, &text, encoding)).collect();
+    Content { problems, unread: parsed.unread }
+}
+
+/// Reads a list of diagnostics. One of which nothing can be read is no report: it is not the same as an empty one.
+fn parsed(items: &[Value], uri: &str) -> Result<Parsed, String> {
+    let parsed = problems::parse(items);
+    for remark in &parsed.remarks {
+        tracing::warn!(uri, remark, "an odd diagnostic");
+    }
+    match parsed.unread {
+        unread @ 1.. if parsed.problems.is_empty() => Err(format!("none of its {unread} diagnostics is an object")),
+        _ => Ok(parsed),
+    }
+}
+
+/// In words for people and models, of which the source is "it".
+fn unreadable(why: &str) -> String {
+    format!("its report could not be read: {why}")
 }
 
 impl Hub {
@@ -76,20 +94,30 @@ impl Hub {
     }
 
     /// A server of ours published.
-    pub(super) fn published(&mut self, id: ServerId, uri: &str, version: Option<i32>, items: &[Value], now: Instant) {
-        let raw = Hub::parsed(items, uri);
+    pub(super) fn published(
+        &mut self,
+        id: ServerId,
+        uri: &str,
+        version: Option<i32>,
+        items: Result<Vec<Value>, String>,
+        now: Instant,
+    ) {
+        let raw = match items.and_then(|items| parsed(&items, uri)) {
+            Ok(raw) => raw,
+            Err(why) => return self.published_nothing(id, uri, version, &why),
+        };
         let running = &mut self.running[id];
         let encoding = running.encoding;
         // A server that can be asked and publishes all the same speaks of what it checked by other means, on the disk.
         if running.pulls && !running.pushes_too {
-            if raw.is_empty() {
+            if raw.problems.is_empty() {
                 return;
             }
             running.pushes_too = true;
         }
         let on_save = running.pulls;
         let source = if on_save { SourceKey::OnSave(id) } else { SourceKey::Own(id) };
-        self.note(&source, uri, &raw, encoding);
+        self.note(&source, uri, &raw.problems, encoding);
         let running = &mut self.running[id];
         running.spoke = true;
         let Some(key) = self.key_of(uri) else { return };
@@ -113,13 +141,41 @@ impl Hub {
         };
         let about = if let Stamp::Text(rev) = stamp { rev } else { newest };
         let Some(text) = doc.at(about).map(|version| version.text.clone()) else { return };
-        let list = located(&raw, &text, encoding);
+        let content = located(&raw, &text, encoding);
         if let Some(track) = doc.tracks.get_mut(&source) {
-            track.heard(stamp, version.filter(|_| !on_save), list, now, habits);
+            track.heard(stamp, version.filter(|_| !on_save), content, now, habits);
         }
     }
 
-    /// A server of ours answered.
+    /// A server of ours published something that nobody can read.
+    fn published_nothing(&mut self, id: ServerId, uri: &str, version: Option<i32>, why: &str) {
+        let key = self.key_of(uri);
+        let running = &mut self.running[id];
+        tracing::warn!(server = running.server.name, uri, why, "a report that could not be read");
+        // One that can be asked is asked.
+        let source = match (running.pulls, running.pushes_too) {
+            (true, false) => return,
+            (true, true) => SourceKey::OnSave(id),
+            (false, _) => SourceKey::Own(id),
+        };
+        running.spoke = true;
+        let Some(doc) = key.and_then(|key| self.docs.get_mut(&key)) else { return };
+        let Some(track) = doc.tracks.get_mut(&source) else { return };
+        let known = |rev: &Rev| track.newest().is_some_and(|newest| *rev <= newest);
+        track.unread(version.filter(known), &unreadable(why));
+    }
+
+    /// A server of ours did not answer.
+    pub(super) fn pull_failed(&mut self, id: ServerId, key: &Key, rev: Rev, why: &str) {
+        let server = &self.running[id].server.name;
+        tracing::warn!(server, ?key, rev, why, "a server did not answer for a document");
+        if let Some(doc) = self.docs.get_mut(key) {
+            doc.tracks.entry(SourceKey::Own(id)).or_default().failed(rev, why);
+        }
+    }
+
+    /// A server of ours answered. `had`: the texts of all documents it had when it was asked.
+    #[expect(clippy::too_many_arguments, reason = "they are the fields of one event")]
     pub(super) fn pulled(
         &mut self,
         id: ServerId,
@@ -127,42 +183,56 @@ impl Hub {
         rev: Rev,
         items: &[Value],
         related: Vec<(String, Vec<Value>)>,
+        had: &BTreeMap<Key, Rev>,
         now: Instant,
     ) {
         let Some(uri) = self.docs.get(key).map(|doc| doc.uri.clone()) else { return };
-        let raw = Hub::parsed(items, &uri);
         let source = SourceKey::Own(id);
         let encoding = self.running[id].encoding;
-        self.note(&source, &uri, &raw, encoding);
-        self.running[id].spoke = true;
-        self.answer(id, key, rev, &raw, now);
+        match parsed(items, &uri) {
+            Ok(raw) => {
+                self.note(&source, &uri, &raw.problems, encoding);
+                self.running[id].spoke = true;
+                self.answer(id, key, rev, &raw, now);
+            }
+            Err(why) => self.pull_failed(id, key, rev, &unreadable(&why)),
+        }
         for (uri, items) in related {
-            let raw = Hub::parsed(&items, &uri);
-            self.note(&source, &uri, &raw, encoding);
+            let raw = match parsed(&items, &uri) {
+                Ok(raw) => raw,
+                Err(why) => {
+                    tracing::warn!(uri, why, "a report of another document was left out");
+                    continue;
+                }
+            };
+            self.note(&source, &uri, &raw.problems, encoding);
             let Some(key) = self.key_of(&uri) else { continue };
             let newest = self.docs.get(&key).and_then(|doc| doc.tracks.get(&source)).and_then(Track::newest);
-            if let Some(rev) = newest {
+            // Of a document that changed in the meantime nobody knows which text is meant.
+            if let Some(rev) = newest.filter(|newest| had.get(&key) == Some(newest)) {
                 self.answer(id, &key, rev, &raw, now);
             }
         }
     }
 
-    fn answer(&mut self, id: ServerId, key: &Key, rev: Rev, raw: &[RawProblem], now: Instant) {
+    fn answer(&mut self, id: ServerId, key: &Key, rev: Rev, raw: &Parsed, now: Instant) {
         let running = &mut self.running[id];
         let Some(doc) = self.docs.get_mut(key) else { return };
         let Some(text) = doc.at(rev).map(|version| version.text.clone()) else { return };
-        let list = located(raw, &text, running.encoding);
+        let content = located(raw, &text, running.encoding);
         let track = doc.tracks.entry(SourceKey::Own(id)).or_default();
-        track.heard(Stamp::Answer(rev), None, list, now, &mut running.habits);
+        track.heard(Stamp::Answer(rev), None, content, now, &mut running.habits);
     }
 
     /// The editor forwarded what a server of its own said.
     pub(super) fn forwarded(&mut self, forwarded: Forwarded, now: Instant) {
         let Forwarded { uri, version, stamp, source, position_encoding: encoding, kind, diagnostics } = forwarded;
-        let raw = Hub::parsed(&diagnostics, &uri);
         self.editor_source(&source.id, &source.name).spoke = true;
         let id = SourceKey::Editor(source.id.clone());
-        self.note(&id, &uri, &raw, encoding);
+        let raw = parsed(&diagnostics, &uri);
+        if let Ok(raw) = &raw {
+            self.note(&id, &uri, &raw.problems, encoding);
+        }
         let Some(key) = self.key_of(&uri) else { return };
         let Some(doc) = self.docs.get_mut(&key) else { return };
         let Some(editor) = self.editors.get_mut(&source.id) else { return };
@@ -174,6 +244,16 @@ impl Hub {
         }
         let number = version.filter(|_| stamp == StampedBy::Server);
         let known = number.and_then(|version| doc.rev_of(version));
+        let raw = match raw {
+            Ok(raw) => raw,
+            Err(why) => {
+                tracing::warn!(source = source.name, uri, why, "a report that could not be read");
+                if let Some(track) = doc.tracks.get_mut(&id) {
+                    track.unread(known, &unreadable(&why));
+                }
+                return;
+            }
+        };
         let stamp = match (number, known, kind) {
             (None, _, _) => Stamp::None,
             (Some(_), Some(rev), Delivery::Pull) => Stamp::Answer(rev),
@@ -182,20 +262,12 @@ impl Hub {
         };
         let about = known.unwrap_or(newest);
         let Some(text) = doc.at(about).map(|version| version.text.clone()) else { return };
-        let list = located(&raw, &text, encoding);
+        let content = located(&raw, &text, encoding);
         // Stamps rise with our own numbers of the texts, so they are compared as those.
         let number = number.filter(|_| kind == Delivery::Push).map(|number| known.unwrap_or(number));
         if let Some(track) = doc.tracks.get_mut(&id) {
-            track.heard(stamp, number, list, now, &mut editor.habits);
+            track.heard(stamp, number, content, now, &mut editor.habits);
         }
-    }
-
-    fn parsed(items: &[Value], uri: &str) -> Vec<RawProblem> {
-        let parsed = problems::parse(items);
-        for remark in &parsed.remarks {
-            tracing::debug!(uri, remark, "an odd diagnostic");
-        }
-        parsed.problems
     }
 
     /// Remembers how the errors of a file changed, for the files that nobody edits.

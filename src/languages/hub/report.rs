@@ -78,9 +78,10 @@ impl Hub {
     ) -> SourceReport {
         let Some(version) = doc.at(set.rev) else { return report };
         let baseline = base.and_then(|base| baseline(doc, source, set, base));
-        let delta = problems::delta(baseline.as_deref(), &set.problems);
+        let delta = problems::delta(baseline.as_deref(), &set.content.problems);
         let known = if baseline.is_some() { Baseline::Known } else { Baseline::None };
-        report.with_delta(known, &delta, &version.text, encoding, self.settings.diagnostics.max_per_file)
+        let max = self.settings.diagnostics.max_per_file;
+        SourceReport { unread: set.content.unread, ..report.with_delta(known, &delta, &version.text, encoding, max) }
     }
 
     /// Why servers that would serve the document do not.
@@ -175,7 +176,7 @@ fn baseline(doc: &Doc, source: &SourceKey, set: &Set, base: &Base) -> Option<Vec
     // Of the same text the track may have heard more since.
     let newer = later.filter(|later| snapshot.is_none_or(|(rev, _)| later.rev >= *rev));
     match (newer, snapshot) {
-        (Some(later), _) => Some(doc.moved(&later.problems, later.rev, set.rev, None)),
+        (Some(later), _) => Some(doc.moved(&later.content.problems, later.rev, set.rev, None)),
         (None, Some((_, problems))) => Some(doc.moved(problems, base.rev, set.rev, Some(&base.text))),
         (None, None) => None,
     }

@@ -57,6 +57,8 @@ pub(super) struct Running {
     pub(super) on_save: Habits,
     pub(super) work: Work,
     pub(super) encoding: Encoding,
+    /// It takes changes of open documents; otherwise it knows only what is on the disk.
+    pub(super) changes: bool,
     /// It can be asked.
     pub(super) pulls: bool,
     /// It publishes although it can be asked.
@@ -218,6 +220,7 @@ impl Hub {
             habits,
             work: Work::default(),
             encoding: Encoding::default(),
+            changes: true,
             pulls: false,
             pushes_too: false,
             spoke: false,
@@ -257,9 +260,9 @@ impl Hub {
     pub(super) fn server(&mut self, id: ServerId, run: u32, event: ServerEvent, now: Instant) {
         let Some(running) = self.running.get_mut(id).filter(|running| running.run == run) else { return };
         match event {
-            ServerEvent::Ready { encoding } => {
+            ServerEvent::Ready { encoding, changes } => {
                 if running.phase == Phase::Starting {
-                    (running.phase, running.encoding) = (Phase::Ready, encoding);
+                    (running.phase, running.encoding, running.changes) = (Phase::Ready, encoding, changes);
                 }
             }
             ServerEvent::Pulls(pulls) => running.pulls = pulls,
@@ -287,11 +290,11 @@ impl Hub {
                 let noise = running.work.noise();
                 doc.tracks.entry(SourceKey::Own(id)).or_default().sent(rev, now, &mut running.habits, noise);
             }
-            ServerEvent::Published { uri, version, items } => self.published(id, &uri, version, &items, now),
-            ServerEvent::Pulled { key, rev, items, related } => self.pulled(id, &key, rev, &items, related, now),
-            ServerEvent::PullFailed { key, rev, why } => {
-                tracing::warn!(server = running.server.name, ?key, rev, why, "a server did not answer for a document");
+            ServerEvent::Published { uri, version, items } => self.published(id, &uri, version, items, now),
+            ServerEvent::Pulled { key, rev, items, related, had } => {
+                self.pulled(id, &key, rev, &items, related, &had, now);
             }
+            ServerEvent::PullFailed { key, rev, why } => self.pull_failed(id, &key, rev, &why),
         }
     }
 

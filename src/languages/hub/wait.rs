@@ -388,7 +388,12 @@ impl Hub {
         {
             return settled(Verdict::Crashed, None, Some(obituary(&running.server.name, why, stderr)));
         }
-        if matches!(source, SourceKey::OnSave(_)) && track.and_then(Track::newest).is_none_or(|rev| rev < doc.want) {
+        let reads_the_disk = match source {
+            SourceKey::Own(id) => !self.running[*id].changes,
+            SourceKey::OnSave(_) => true,
+            SourceKey::Editor(_) => false,
+        };
+        if reads_the_disk && track.and_then(Track::newest).is_none_or(|rev| rev < doc.want) {
             return settled(Verdict::NeedsSave, None, Some("it checks the file on the disk".into()));
         }
         if doc.superseded {
@@ -398,6 +403,10 @@ impl Hub {
         let expired = waiting.ended || now >= deadline || waiting.mode == WaitMode::None;
         if !expired {
             return Judged::Open(if let State::At(at) = state { at.min(deadline) } else { deadline });
+        }
+        // One that tried to say something of this very text may well have found errors in it.
+        if let Some(why) = track.and_then(|track| track.fault(doc.want..=doc.limit)) {
+            return settled(Verdict::Pending, None, Some(why.to_owned()));
         }
         if self.has_been_silent(track, waiting.started) {
             return settled(Verdict::NeverReported, None, None);

@@ -18,7 +18,9 @@ const REMARK_EXCERPT: usize = 80;
 pub struct Parsed {
     /// The diagnostics, in their order, mended where necessary.
     pub problems: Vec<RawProblem>,
-    /// For the operator: what was no diagnostic at all, a few words each.
+    /// How many were no diagnostics at all: nobody knows how bad those are.
+    pub unread: usize,
+    /// For the operator: what they were, a few words each.
     pub remarks: Vec<String>,
 }
 
@@ -31,24 +33,23 @@ pub struct Parsed {
 /// - a message that is no text: its `value` (marked-up content), else as JSON; none: the code, or words that say so.
 ///
 /// What nobody needs (`codeDescription`, `tags`, `data`, `relatedInformation`) is not looked at, so it cannot be wrong.
-/// Only what is no object is hopeless, and told in [`Parsed::remarks`].
+/// Only what is no object is hopeless, counted in [`Parsed::unread`] and told in [`Parsed::remarks`].
 pub fn parse(diagnostics: &[Value]) -> Parsed {
     let mut parsed = Parsed::default();
-    let mut hopeless = 0;
     for (index, value) in diagnostics.iter().enumerate() {
         if let Value::Object(fields) = value {
             parsed.problems.push(problem(fields));
         } else {
-            hopeless += 1;
-            if hopeless <= REMARK_LIMIT {
+            parsed.unread += 1;
+            if parsed.unread <= REMARK_LIMIT {
                 let (at, of) = (index + 1, diagnostics.len());
                 let excerpt = clean(&value.to_string(), REMARK_EXCERPT);
                 parsed.remarks.push(format!("diagnostic {at} of {of} is no object and was left out: {excerpt}"));
             }
         }
     }
-    if hopeless > REMARK_LIMIT {
-        parsed.remarks.push(format!("{} more are no objects and were left out", hopeless - REMARK_LIMIT));
+    if parsed.unread > REMARK_LIMIT {
+        parsed.remarks.push(format!("{} more are no objects and were left out", parsed.unread - REMARK_LIMIT));
     }
     parsed
 }

@@ -97,6 +97,18 @@ async fn positions_count_as_the_source_counts() {
     assert_eq!(told(&settle.await.unwrap()), "pylsp fresh@6 151ms new=[0:3 x] resolved=1 unchanged=0");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_list_of_which_nothing_can_be_read_is_not_an_empty_one() {
+    let (bench, doc) = bench();
+    let settle = bench.settle(vec![bench.edit(&doc, 0..0, "x\n")]);
+    bench.quiesce().await;
+    bench.languages.forwarded(forwarded(&doc, Some(6), StampedBy::Server, json!([null])));
+    assert_eq!(
+        told(&settle.await.unwrap()),
+        "pylsp pending@6 700ms (its report could not be read: none of its 1 diagnostics is an object)"
+    );
+}
+
 #[test]
 fn the_wire_form_is_lenient_about_what_may_be_missing() {
     let least = json!({ "uri": "file:///a", "source": { "id": "1", "name": "x" }, "diagnostics": [] });

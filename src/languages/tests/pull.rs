@@ -29,7 +29,7 @@ async fn an_answer_counts_at_once() {
     let settle = bench.settle(vec![bench.edit(&doc, 4..4, "tail")]);
     server.expect("textDocument/didChange").await;
     let ask = server.expect("textDocument/diagnostic").await;
-    server.reply(&ask, json!({ "kind": "unchanged", "resultId": "r3" })).await;
+    server.reply(&ask, json!({ "kind": "unchanged", "resultId": "r2" })).await;
     assert_eq!(told(&settle.await.unwrap()), "ruff fresh@3 0ms new=[] resolved=0 unchanged=2");
 }
 
@@ -76,7 +76,10 @@ async fn it_is_asked_again_with_patience_where_the_protocol_says_so() {
     let settle = bench.settle_with(vec![bench.edit(&doc, 0..0, "y\n")], wait);
     let ask = server.expect("textDocument/diagnostic").await;
     server.fail(&ask, code::SERVER_CANCELLED, json!({ "retriggerRequest": false })).await;
-    assert_eq!(told(&settle.await.unwrap()), "ruff pending@3 20000ms");
+    assert_eq!(
+        told(&settle.await.unwrap()),
+        "ruff pending@3 20000ms (it did not answer: the server answered with an error: no (-32802))"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -208,5 +211,124 @@ async fn the_typescript_server_is_asked_in_its_own_way() {
     server.publish(&doc.uri, None, json!([])).await;
     let ask = server.expect("workspace/executeCommand").await;
     server.reply(&ask, json!({ "type": "cancelled" })).await;
-    assert_eq!(told(&settle.await.unwrap()), "typescript-language-server pending@3 700ms");
+    assert_eq!(
+        told(&settle.await.unwrap()),
+        "typescript-language-server pending@3 700ms (it did not answer: the TypeScript server gave no answer)"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_no_report_is_asked_for_once_more_and_never_clean() {
+    let nothing = |why: &str| format!("ruff pending@2 3000ms (its answer could not be read: {why})");
+    for (answer, times, expected) in [
+        (Value::Null, 2, nothing("it is null, not an object")),
+        (json!([]), 2, nothing("it is a list, not an object")),
+        (json!("x"), 2, nothing("it is a text, not an object")),
+        (json!({ "kind": "full" }), 2, nothing("it has no `items`")),
+        (json!({ "kind": "full", "items": "none" }), 2, nothing("its `items` is a text, not a list")),
+        (json!({ "items": [] }), 2, nothing("it has no `kind`")),
+        (json!({ "kind": "some", "items": [] }), 2, nothing("its `kind` is neither `full` nor `unchanged`")),
+        (
+            json!({ "kind": "unchanged", "resultId": "z" }),
+            2,
+            nothing("it says `unchanged`, and there is no earlier answer that it was given"),
+        ),
+        // A list of which nothing can be read is no empty one either; asking again would not help.
+        (
+            full(json!([5, null])),
+            1,
+            "ruff pending@2 3000ms (its report could not be read: none of its 2 diagnostics is an object)".to_owned(),
+        ),
+    ] {
+        let mut bench = Bench::new();
+        let doc = bench.open("a.py", "a\n");
+        let mut server = bench.server().await;
+        server.initialize(PULLS()).await;
+        let ask = server.expect("textDocument/diagnostic").await;
+        server.reply(&ask, full(json!([]))).await;
+        bench.quiesce().await;
+        let wait = Wait { deadline_ms: Some(3000), ..Wait::default() };
+        let settle = bench.settle_with(vec![bench.edit(&doc, 0..0, "x\n")], wait);
+        server.expect("textDocument/didChange").await;
+        for _ in 0..times {
+            let ask = server.expect("textDocument/diagnostic").await;
+            assert_eq!(ask["params"].get("previousResultId"), None);
+            server.reply(&ask, answer.clone()).await;
+        }
+        let report = settle.await.unwrap();
+        assert_eq!(told(&report), expected, "{answer}");
+        assert_eq!(verdict::conclusion(&report.documents[0]), verdict::Conclusion::Unknown, "{answer}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slip_is_mended_by_asking_again() {
+    let mut bench = Bench::new();
+    let doc = bench.open("a.py", "a\n");
+    let mut server = bench.server().await;
+    server.initialize(PULLS()).await;
+    let ask = server.expect("textDocument/diagnostic").await;
+    server.reply(&ask, json!({ "kind": "full", "resultId": "r1", "items": [error(0, "old")] })).await;
+    bench.quiesce().await;
+    // Unchanged since an answer that nobody here knows: at once, and in full.
+    let settle = bench.settle(vec![bench.edit(&doc, 0..0, "x\n")]);
+    server.expect("textDocument/didChange").await;
+    let ask = server.expect("textDocument/diagnostic").await;
+    assert_eq!(ask["params"]["previousResultId"], "r1");
+    server.reply(&ask, json!({ "kind": "unchanged", "resultId": "r7" })).await;
+    let ask = server.expect("textDocument/diagnostic").await;
+    assert_eq!(ask["params"].get("previousResultId"), None);
+    server.reply(&ask, full(json!([error(1, "old"), error(0, "bad")]))).await;
+    assert_eq!(told(&settle.await.unwrap()), "ruff fresh@2 0ms new=[0:0 bad] resolved=0 unchanged=1");
+    // Nothing at all: a moment later.
+    let settle = bench.settle(vec![bench.edit(&doc, 0..0, "y\n")]);
+    for answer in [Value::Null, full(json!([error(1, "bad")]))] {
+        let ask = server.expect("textDocument/diagnostic").await;
+        server.reply(&ask, answer).await;
+    }
+    assert_eq!(told(&settle.await.unwrap()), "ruff fresh@3 500ms new=[] resolved=1 unchanged=1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_said_of_another_document_counts_only_for_the_text_it_had() {
+    let mut bench = Bench::new();
+    let (doc, other) = (bench.open("a.py", "a\n"), bench.open("b.py", "b\n"));
+    let mut server = bench.server().await;
+    server.initialize(PULLS()).await;
+    for _ in 0..2 {
+        let ask = server.expect("textDocument/diagnostic").await;
+        server.reply(&ask, full(json!([]))).await;
+    }
+    bench.quiesce().await;
+    let first = bench.edit(&doc, 0..0, "x\n");
+    let one = bench.settle(vec![first]);
+    let about_doc = server.expect("textDocument/diagnostic").await;
+    let two = bench.settle(vec![bench.edit(&other, 0..0, "y\n")]);
+    let about_other = server.expect("textDocument/diagnostic").await;
+    // When it was asked about the one, it had an older text of the other.
+    let related = json!({ &other.uri: full(json!([])) });
+    server.reply(&about_doc, json!({ "kind": "full", "items": [], "relatedDocuments": related })).await;
+    assert_eq!(told(&one.await.unwrap()), "ruff fresh@2 0ms new=[] resolved=0 unchanged=0");
+    bench.quiesce().await;
+    server.reply(&about_other, full(json!([error(0, "bad")]))).await;
+    assert_eq!(told(&two.await.unwrap()), "ruff fresh@2 1ms new=[0:0 bad] resolved=0 unchanged=0");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_takes_no_changes_knows_only_what_is_saved() {
+    let mut bench = Bench::new();
+    let doc = bench.open("a.py", "a\n");
+    let mut server = bench.server().await;
+    server.initialize(json!({ "textDocumentSync": [1, 2], "diagnosticProvider": {} })).await;
+    let ask = server.expect("textDocument/diagnostic").await;
+    server.reply(&ask, full(json!([]))).await;
+    bench.quiesce().await;
+    let settle = bench.settle(vec![bench.edit(&doc, 0..0, "x\n")]);
+    assert_eq!(told(&settle.await.unwrap()), "ruff needsSave@2 0ms (it checks the file on the disk)");
+    bench.documents.save(&doc.key);
+    let ask = server.expect("textDocument/diagnostic").await;
+    server.reply(&ask, full(json!([error(0, "bad")]))).await;
+    bench.quiesce().await;
+    let report = bench.languages.report(Some(&doc), None, &Wait::default(), &CancellationToken::new()).await;
+    assert_eq!(told(&report), "ruff fresh@2 0ms present=[0:0 bad]");
 }

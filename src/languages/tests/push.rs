@@ -208,3 +208,96 @@ async fn odd_diagnostics_do_not_cost_the_others() {
     let report = told(&settle.await.unwrap());
     assert!(report.contains("0:0 bad") && report.contains("2:0 far away"), "{report}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_is_no_list_of_diagnostics_is_not_an_empty_one() {
+    let nothing = |why: &str| format!("ruff pending@2 700ms (its report could not be read: {why})");
+    for (diagnostics, expected) in [
+        (Value::Null, nothing("its `diagnostics` is null, not a list")),
+        (json!({ "a": 1 }), nothing("its `diagnostics` is an object, not a list")),
+        (json!([5, "x"]), nothing("none of its 2 diagnostics is an object")),
+    ] {
+        let mut bench = Bench::new();
+        let doc = bench.open("a.py", "a\n");
+        let mut server = bench.server().await;
+        server.initialize(PUSHES()).await;
+        server.publish(&doc.uri, Some(101), json!([])).await;
+        bench.quiesce().await;
+        let settle = bench.settle(vec![bench.edit(&doc, 0..0, "x\n")]);
+        server.expect("textDocument/didChange").await;
+        // What it says afterwards takes back what it said before.
+        server.publish(&doc.uri, Some(102), json!([])).await;
+        server.publish(&doc.uri, Some(102), diagnostics.clone()).await;
+        let report = settle.await.unwrap();
+        assert_eq!(told(&report), expected, "{diagnostics}");
+        assert_eq!(verdict::conclusion(&report.documents[0]), verdict::Conclusion::Unknown);
+        // A report that can be read still comes in time.
+        server.publish(&doc.uri, Some(102), json!([error(0, "bad")])).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(told(&bench.languages.late().unwrap()), "ruff fresh@2 850ms new=[0:0 bad] resolved=0 unchanged=0");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_of_the_wrong_shape_are_skipped() {
+    let mut bench = Bench::new();
+    let doc = bench.open("a.py", "a\n");
+    let mut server = bench.server().await;
+    server.initialize(PUSHES()).await;
+    server.expect("textDocument/didOpen").await;
+    let settle = bench.settle(vec![bench.edit(&doc, 0..0, "x\n")]);
+    server.expect("textDocument/didChange").await;
+    for params in [json!([doc.uri, 102]), json!(7), Value::Null, json!({ "uri": 1, "diagnostics": [] })] {
+        for method in ["textDocument/publishDiagnostics", "$/progress", "window/logMessage"] {
+            server.notify(method, params.clone()).await;
+        }
+        server.ask("workspace/configuration", params.clone()).await;
+        server.ask("client/registerCapability", params).await;
+    }
+    server.publish(&doc.uri, Some(102), json!([error(0, "bad")])).await;
+    assert_eq!(told(&settle.await.unwrap()), "ruff fresh@2 150ms present=[0:0 bad]");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_report_that_can_be_read_in_part_is_not_clean() {
+    let mut bench = Bench::new();
+    let doc = bench.open("a.py", "a\n");
+    let mut server = bench.server().await;
+    server.initialize(PUSHES()).await;
+    server.expect("textDocument/didOpen").await;
+    let settle = bench.settle(vec![bench.edit(&doc, 0..0, "x\n")]);
+    server.expect("textDocument/didChange").await;
+    let mut warning = error(0, "odd");
+    warning["severity"] = json!(2);
+    server.publish(&doc.uri, Some(102), json!([warning, 5])).await;
+    let mut report = settle.await.unwrap();
+    assert_eq!(told(&report), "ruff fresh@2 150ms present=[0:0 odd]");
+    report.documents[0].sources.retain(|source| source.id != SYNTAX);
+    assert_eq!(
+        verdict::render(&report),
+        "/w/a.py: not fully checked; 1 warning present (no baseline: may be old) [ruff]\n  \
+         1:1 warning [ruff] odd\n  1 more from ruff could not be read"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_publishes_once_is_not_waited_for_twice() {
+    let mut bench = Bench::new();
+    let doc = bench.open("a.py", "a\n");
+    let mut server = bench.server().await;
+    server.initialize(PUSHES()).await;
+    server.expect("textDocument/didOpen").await;
+    let mut waited = Vec::new();
+    for (version, pair) in (102..).zip([false, false, false, false, true, false, false, false, false]) {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let settle = bench.settle(vec![bench.edit(&doc, 0..0, "x\n")]);
+        server.expect("textDocument/didChange").await;
+        server.publish(&doc.uri, Some(version), json!([])).await;
+        if pair {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            server.publish(&doc.uri, Some(version), json!([])).await;
+        }
+        waited.push(settle.await.unwrap().documents[0].sources[0].waited_ms);
+    }
+    assert_eq!(waited, [150, 150, 150, 0, 0, 150, 150, 150, 0]);
+}

@@ -43,7 +43,8 @@ pub(super) fn errors(problems: &[Problem]) -> usize {
 }
 
 /// Judges what the sources say of a document: "no errors" only when a server or the editor (not `syntax` alone) has
-/// checked exactly this text and none is pending, stale, crashed, in need of a save or superseded.
+/// checked exactly this text, all that it said could be read, and none is pending, stale, crashed, in need of a save or
+/// superseded.
 pub fn conclusion(document: &DocumentReport) -> Conclusion {
     let fresh = || document.sources.iter().filter(|source| source.verdict == Verdict::Fresh);
     let new: usize = fresh().map(|source| errors(&source.new)).sum();
@@ -51,7 +52,7 @@ pub fn conclusion(document: &DocumentReport) -> Conclusion {
     let unchanged: usize = fresh().map(|source| source.unchanged_errors).sum();
     if new + present > 0 {
         Conclusion::Errors { new, present }
-    } else if !fresh().any(checks) || document.sources.iter().any(open) || fresh().any(all_cut) {
+    } else if !fresh().any(checks) || document.sources.iter().any(open) || fresh().any(hides) {
         Conclusion::Unknown
     } else if unchanged > 0 {
         Conclusion::OldErrors { unchanged }
@@ -60,7 +61,8 @@ pub fn conclusion(document: &DocumentReport) -> Conclusion {
     }
 }
 
-/// Whether nothing is listed of what there is, so that it may well be errors. (Otherwise the worst are listed.)
-fn all_cut(source: &SourceReport) -> bool {
-    source.cut > 0 && source.new.is_empty() && source.present.is_empty()
+/// Whether there may be errors in what a source said that are not listed: nobody could read some of it, or nothing is
+/// listed of what there is. (Otherwise the worst are listed.)
+fn hides(source: &SourceReport) -> bool {
+    source.unread > 0 || source.cut > 0 && source.new.is_empty() && source.present.is_empty()
 }

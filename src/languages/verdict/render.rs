@@ -89,6 +89,9 @@ fn render_document(document: &DocumentReport, out: &mut Lines<'_>) {
     for source in document.sources.iter().filter(|source| source.cut > 0) {
         out.push(1, &format!("{} more from {} not listed", source.cut, one_line(&source.id)));
     }
+    for source in document.sources.iter().filter(|source| source.unread > 0) {
+        out.push(1, &format!("{} more from {} could not be read", source.unread, one_line(&source.id)));
+    }
     // That the embedded check cannot read the text is only worth a line where nobody else is named.
     let alone = !document.sources.iter().any(checks);
     for source in document.sources.iter().filter(|source| alone || checks(source)) {

@@ -244,6 +244,7 @@ proptest! {
     fn anything_can_be_read(list in proptest::collection::vec(any_value(), 0..8)) {
         let parsed = parse(&list);
         prop_assert_eq!(parsed.problems.len(), list.iter().filter(|value| value.is_object()).count());
+        prop_assert_eq!(parsed.problems.len() + parsed.unread, list.len());
         prop_assert_eq!(parsed.remarks.is_empty(), list.iter().all(Value::is_object));
         prop_assert!(parsed.remarks.len() <= REMARK_LIMIT + 1);
         for problem in &parsed.problems {

@@ -387,20 +387,23 @@ fn any_source() -> impl Strategy<Value = SourceReport> {
     ];
     let id = prop_oneof![Just("syntax".to_owned()), Just("ruff".to_owned()), any::<String>()];
     let problems = || proptest::collection::vec(any_problem(), 0..3);
-    let numbers = (any::<u64>(), 0usize..3, 0usize..3, 0usize..3, 0usize..3);
+    let numbers = (any::<u64>(), 0usize..3, 0usize..3, 0usize..3, 0usize..3, 0usize..2);
     (id, verdict, problems(), problems(), numbers, any::<Option<String>>()).prop_map(
-        |(id, verdict, new, present, (waited_ms, resolved, unchanged, unchanged_errors, cut), detail)| SourceReport {
-            id,
-            verdict,
-            waited_ms,
-            baseline: if present.is_empty() { Baseline::Known } else { Baseline::None },
-            new,
-            present,
-            resolved,
-            unchanged,
-            unchanged_errors,
-            cut,
-            detail,
+        |(id, verdict, new, present, (waited_ms, resolved, unchanged, unchanged_errors, cut, unread), detail)| {
+            SourceReport {
+                id,
+                verdict,
+                waited_ms,
+                baseline: if present.is_empty() { Baseline::Known } else { Baseline::None },
+                new,
+                present,
+                resolved,
+                unchanged,
+                unchanged_errors,
+                cut,
+                unread,
+                detail,
+            }
         },
     )
 }

@@ -108,7 +108,7 @@ pub fn key_of_uri(disk: &dyn Disk, uri: &str) -> Option<Key> {
 
 /// Whether two URIs differ in nothing but what is percent-encoded.
 pub(super) fn same_spelled(one: &str, other: &str) -> bool {
-    one == other || percent_decoded(one) == percent_decoded(other)
+    one == other || percent::decoded(one) == percent::decoded(other)
 }
 
 /// The `file:` URI of an absolute path.

@@ -3,6 +3,7 @@
 //! An open document is changed by the editor: we ask for an edit of exactly the version we computed against and believe
 //! only the change notifications that follow (the *echo*). A closed file is changed on the disk, as one step.
 
+mod carry;
 mod closed;
 mod deliver;
 mod echo;
@@ -10,6 +11,7 @@ mod evidence;
 mod late;
 mod open;
 mod queues;
+mod sent;
 mod shape;
 #[cfg(test)]
 mod tests;
@@ -31,6 +33,7 @@ pub use queues::Queues;
 use super::codec;
 use super::documents::{Documents, Snapshot};
 use super::paths::{Key, Target};
+use super::view::MAX_FILE_BYTES;
 use super::{Refusal, RefusalKind};
 
 /// A pure function from a text to the change of it, so that it can be asked again when the text moved on.
@@ -159,12 +162,17 @@ impl Desk {
     /// The text of the file of a document, if it is `expected` (line ends and the final one aside).
     async fn saved_as(&self, key: &Key, expected: &Text) -> Option<Text> {
         let Key::File(path) = key else { return None };
-        let (disk, path, breaks) = (Arc::clone(&self.ports.disk), path.clone(), expected.breaks());
-        let bytes = tokio::task::spawn_blocking(move || disk.read(&path)).await.ok()?.ok()?;
-        let text = Text::new(&codec::decode(&bytes).ok()?.text, breaks);
-        let mark = if expected.slice(0..BOM.len_utf8()).starts_with(BOM) { BOM.len_utf8() } else { 0 };
-        let bare = expected.spliced(&[Splice { range: 0..mark, text: String::new() }]);
-        text.same_lines(&bare).then_some(text)
+        let (disk, path, expected) = (Arc::clone(&self.ports.disk), path.clone(), expected.clone());
+        let compare = move || {
+            if disk.metadata(&path).ok()?.len > MAX_FILE_BYTES {
+                return None;
+            }
+            let text = Text::new(&codec::decode(&disk.read(&path).ok()?).ok()?.text, expected.breaks());
+            let mark = if expected.slice(0..BOM.len_utf8()).starts_with(BOM) { BOM.len_utf8() } else { 0 };
+            let bare = expected.spliced(&[Splice { range: 0..mark, text: String::new() }]);
+            text.same_lines(&bare).then_some(text)
+        };
+        tokio::task::spawn_blocking(compare).await.ok()?
     }
 }
 
@@ -220,9 +228,13 @@ pub(super) async fn preview(desk: &Desk, change: &FileChange) -> Result<Preview,
         }
         None => closed::preview(desk, change).await?,
     };
-    let empty = || Text::new("", shaped.after.breaks());
-    let unified_diff = shape::unified(&change.target.shown, before.as_ref().unwrap_or(&empty()), &shaped.after);
-    Ok(Preview { before, after: shaped.after, rewritten: shaped.rewritten, unified_diff })
+    let shown = change.target.shown.clone();
+    apart(move || {
+        let empty = Text::new("", shaped.after.breaks());
+        let unified_diff = shape::unified(&shown, before.as_ref().unwrap_or(&empty), &shaped.after);
+        Ok(Preview { before, after: shaped.after, rewritten: shaped.rewritten, unified_diff })
+    })
+    .await
 }
 
 /// Runs a rewrite where it may take its time.

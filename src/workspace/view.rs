@@ -126,6 +126,18 @@ fn same_on_disk(disk: &dyn Disk, path: &Path, text: &Text) -> bool {
     rope == saved.strip_prefix(BOM).unwrap_or(&saved)
 }
 
+/// Refuses a file that is too long (bytes) to be read as text, before it is read.
+pub(super) fn check_size(shown: &str, len: u64) -> Result<(), Refusal> {
+    if len <= MAX_FILE_BYTES {
+        return Ok(());
+    }
+    let message = format!(
+        "{shown} has {len} bytes; files above {MAX_FILE_BYTES} bytes are not read as text. Search it, or cut out the \
+         part you need with a command."
+    );
+    Err(Refusal::new(RefusalKind::Failed, message))
+}
+
 /// The text of a file.
 fn of_file(disk: &dyn Disk, path: &Path, target: Target, breaks: LineBreaks) -> Result<View, Refusal> {
     let shown = target.shown.as_str();
@@ -141,14 +153,7 @@ fn of_file(disk: &dyn Disk, path: &Path, target: Target, breaks: LineBreaks) -> 
             return refuse(RefusalKind::InvalidArguments, message);
         }
     }
-    if found.len > MAX_FILE_BYTES {
-        let message = format!(
-            "{shown} has {} bytes; files above {MAX_FILE_BYTES} bytes are not read as text. Search it, or cut out the part \
-             you need with a command.",
-            found.len
-        );
-        return refuse(RefusalKind::Failed, message);
-    }
+    check_size(shown, found.len)?;
     let bytes = disk.read(path).map_err(|error| unreadable(disk, path, shown, &error))?;
     let Decoded { text, codec, note } = codec::decode(&bytes).map_err(|error| {
         let size = if matches!(error, CodecError::Binary(_)) {

@@ -9,10 +9,14 @@ use crate::ports::{Disk, FileKind, Metadata};
 use crate::text::{LineBreaks, Text};
 use crate::workspace::codec::{self, Codec};
 use crate::workspace::paths::Key;
+use crate::workspace::view::{MAX_FILE_BYTES, check_size};
 use crate::workspace::{Refusal, RefusalKind};
 
 use super::shape::{self, Shaped};
 use super::{Committed, Desk, FileChange, Rewrite, apart, words};
+
+/// A copy has so many bytes of the file's name in its own, at most.
+const COPY_NAME: usize = 64;
 
 /// A file as it was read.
 struct Found {
@@ -27,6 +31,15 @@ struct Written {
     before: Option<Text>,
     shaped: Shaped,
     kind: Option<FileChangeKind>,
+    unified_diff: String,
+}
+
+impl Written {
+    fn of(shown: &str, before: Option<Text>, shaped: Shaped, kind: Option<FileChangeKind>) -> Written {
+        let empty = Text::new("", shaped.after.breaks());
+        let unified_diff = shape::unified(shown, before.as_ref().unwrap_or(&empty), &shaped.after);
+        Written { before, shaped, kind, unified_diff }
+    }
 }
 
 /// Makes a change on the disk; `None` when the file was opened meanwhile and nothing was written.
@@ -34,7 +47,7 @@ pub(super) async fn commit(desk: &Desk, change: &FileChange) -> Result<Option<Co
     let path = path_of(change)?;
     let (worker, rewrite, shown) = (desk.clone(), Arc::clone(&change.rewrite), change.target.shown.clone());
     let Some(written) = apart(move || write(&worker, &path, &shown, &*rewrite)).await? else { return Ok(None) };
-    let Written { before, shaped, kind } = written;
+    let Written { before, shaped, kind, unified_diff } = written;
     let mut notes = shaped.rewritten.notes;
     match kind {
         Some(kind) => {
@@ -43,10 +56,9 @@ pub(super) async fn commit(desk: &Desk, change: &FileChange) -> Result<Option<Co
         }
         None => notes.push("The file was already so; nothing was changed.".to_owned()),
     }
-    let empty = Text::new("", shaped.after.breaks());
     Ok(Some(Committed {
         target: change.target.clone(),
-        unified_diff: shape::unified(&change.target.shown, before.as_ref().unwrap_or(&empty), &shaped.after),
+        unified_diff,
         before,
         after: shaped.after,
         splices: shaped.rewritten.splices,
@@ -100,9 +112,19 @@ fn find(disk: &dyn Disk, path: &Path, shown: &str, breaks: LineBreaks) -> Result
     match metadata.kind {
         FileKind::File => {}
         FileKind::Link => {
-            return Err(conflict(format!(
-                "{shown} was replaced by a symbolic link meanwhile. Nothing was changed; name it again."
-            )));
+            return Err(match disk.canonicalize(path) {
+                // Whatever it leads to, it led to nothing when the file was named, or was none.
+                Ok(_) => conflict(format!(
+                    "{shown} was replaced by a symbolic link meanwhile. Nothing was changed; name it again."
+                )),
+                Err(error) => Refusal::new(
+                    RefusalKind::Failed,
+                    format!(
+                        "{shown} is a symbolic link that leads to no file ({error}). Nothing was changed; name the \
+                         file that is meant."
+                    ),
+                ),
+            });
         }
         FileKind::Directory => {
             return Err(Refusal::new(RefusalKind::InvalidArguments, format!("{shown} is a directory, not a file.")));
@@ -120,6 +142,7 @@ fn find(disk: &dyn Disk, path: &Path, shown: &str, breaks: LineBreaks) -> Result
              name it again."
         )));
     }
+    check_size(shown, metadata.len)?;
     let bytes = disk.read(path).map_err(|error| words::system(shown, "read", &error))?;
     let decoded = codec::decode(&bytes).map_err(|error| unwritable(shown, &error))?;
     if decoded.codec == Codec::Legacy {
@@ -147,7 +170,7 @@ fn write(desk: &Desk, path: &Path, shown: &str, rewrite: &dyn Rewrite) -> Result
     let shaped = shape::shape(&found.text, rewrite)?;
     let before = Some(found.text.clone());
     if shaped.rewritten.splices.is_empty() {
-        return Ok(Some(Written { before, shaped, kind: None }));
+        return Ok(Some(Written::of(shown, before, shaped, None)));
     }
     let bytes = encoded(shown, &shaped.after, found.codec)?;
     if found.metadata.mode & 0o222 == 0 {
@@ -160,7 +183,7 @@ fn write(desk: &Desk, path: &Path, shown: &str, rewrite: &dyn Rewrite) -> Result
     let mut opened = false;
     let mut still = || {
         opened = desk.documents.get(&key).is_some();
-        !opened && canonical(disk, path) && disk.read(path).is_ok_and(|now| now == found.bytes)
+        !opened && canonical(disk, path) && holds(disk, path, &found.bytes)
     };
     let done = if found.metadata.links > 1 || !found.metadata.owned {
         overwrite(desk, path, &found, &bytes, &mut still)
@@ -168,11 +191,16 @@ fn write(desk: &Desk, path: &Path, shown: &str, rewrite: &dyn Rewrite) -> Result
         disk.replace(path, &bytes, found.metadata.mode, &mut still)
     };
     match done {
-        Ok(()) => Ok(Some(Written { before, shaped, kind: Some(FileChangeKind::Changed) })),
+        Ok(()) => Ok(Some(Written::of(shown, before, shaped, Some(FileChangeKind::Changed)))),
         Err(_) if opened => Ok(None),
         Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(changed(disk, path, shown, &found)),
         Err(error) => Err(words::system(shown, "written", &error)),
     }
+}
+
+/// Whether these are the bytes of a file; one of another length is not read.
+fn holds(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> bool {
+    disk.metadata(path).is_ok_and(|now| now.len == bytes.len() as u64) && disk.read(path).is_ok_and(|now| now == bytes)
 }
 
 /// Somebody else was at the file.
@@ -181,7 +209,9 @@ fn changed(disk: &dyn Disk, path: &Path, shown: &str, found: &Found) -> Refusal 
         "{shown} was changed on the disk by somebody else while the edit was computed. Nothing was changed; read \
          it again."
     );
-    let now = disk.read(path).ok().and_then(|bytes| codec::decode(&bytes).ok());
+    let small = disk.metadata(path).is_ok_and(|now| now.len <= MAX_FILE_BYTES);
+    let now = if small { disk.read(path).ok() } else { None };
+    let now = now.and_then(|bytes| codec::decode(&bytes).ok());
     let now = now.map_or_else(|| found.text.clone(), |now| Text::new(&now.text, found.text.breaks()));
     words::moved_on(RefusalKind::Conflict, shown, &words, &found.text, &now)
 }
@@ -206,7 +236,7 @@ fn overwrite(desk: &Desk, path: &Path, found: &Found, bytes: &[u8], still: &mut 
         return Ok(());
     };
     // Half of the new bytes may be there: the old ones are put back, or it is told where they are.
-    if disk.read(path).is_ok_and(|now| now == found.bytes) || disk.overwrite(path, &found.bytes).is_ok() {
+    if holds(disk, path, &found.bytes) || disk.overwrite(path, &found.bytes).is_ok() {
         forget(&copy);
         return Err(error);
     }
@@ -216,6 +246,8 @@ fn overwrite(desk: &Desk, path: &Path, found: &Found, bytes: &[u8], still: &mut 
 
 fn copy_path(desk: &Desk, path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    // The file's own name may be as long as names can be.
+    let name = &name[..name.floor_char_boundary(COPY_NAME)];
     let name = format!(".{name}.{:016x}.ropewalk-copy", desk.ports.random.next());
     if let Some(folder) = &desk.state_dir {
         let folder = folder.join("copies");
@@ -250,7 +282,7 @@ fn make(
         return Ok(None);
     }
     match disk.create(path, &bytes) {
-        Ok(()) => Ok(Some(Written { before: None, shaped, kind: Some(FileChangeKind::Created) })),
+        Ok(()) => Ok(Some(Written::of(shown, None, shaped, Some(FileChangeKind::Created)))),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(conflict(format!(
             "{shown} was made by somebody else while the new file was computed. Nothing was changed; read it first."
         ))),

@@ -14,14 +14,21 @@ use crate::text::Text;
 use crate::workspace::documents::{DocEvent, Snapshot, Sync};
 
 use super::Desk;
-use super::echo::{Echo, Sent, Verdict};
+use super::echo::{Echo, Verdict};
 use super::evidence::End;
+use super::sent::Sent;
 
 /// How long the answer to an edit is listened for: longer than the echo is waited for, since a late answer still opens
 /// a shut queue.
 const REPLY: Duration = Duration::from_mins(1);
 /// How long a closed document may take to be opened again (`:e` closes and opens) before it counts as closed.
 const REOPEN: Duration = Duration::from_millis(300);
+/// How often a document may be opened anew or closed before that gives the echo no more time.
+const RENEWALS: u32 = 4;
+/// After so many content changes of one notification other tasks get their turn.
+const CHANGES_AT_ONCE: usize = 128;
+/// Texts longer than this (bytes) are judged on a thread of their own.
+const JUDGED_HERE: usize = 4096;
 
 /// A document and what happens to it: `now` is its state after the events taken so far.
 pub(super) struct Watch {
@@ -40,8 +47,10 @@ pub(super) enum Reply {
     Refused(String),
     /// It can take no edits at all; nothing was sent.
     Unsupported,
-    /// The connection is gone, or the answer did not come.
+    /// It did not come in time.
     Lost,
+    /// The editor is gone: nothing more will come.
+    Gone,
 }
 
 /// What became of an edit.
@@ -65,6 +74,8 @@ pub(super) enum Fate {
     Unclear,
     /// Nothing has come, or nothing that tells: it may still be on its way.
     Silent,
+    /// The editor is gone, and nothing shows whether it was applied.
+    Gone,
     /// The mirror cannot be relied on.
     Suspect(String),
     /// The document was closed without it.
@@ -85,6 +96,10 @@ pub(super) struct Delivery {
     suspect: Option<String>,
     /// The editor was asked for its text after the wait, and gave it.
     asked: bool,
+    /// What the newest text proves: after how many changes, whether the edit was refused, and the answer.
+    judged: Option<(usize, bool, End)>,
+    /// Judging took too long once, and is not tried again.
+    too_hard: bool,
 }
 
 /// Sends an edit of `watch.now` and waits for its fate: at most `commit.echoMs`, and the same again for a question to
@@ -111,33 +126,46 @@ pub(super) async fn deliver(desk: &Desk, watch: &mut Watch, sent: Sent, label: &
         closed: false,
         suspect: None,
         asked: false,
+        judged: None,
+        too_hard: false,
     };
     let echo = Duration::from_millis(desk.settings.commit.echo_ms);
     let mut timer = desk.clock().sleep(echo);
+    let mut renewals = 0;
     loop {
-        if let Some(fate) = delivery.early(watch) {
-            return (fate, delivery);
+        // While more is known already, that is looked at first, and other tasks get their turn in between.
+        if watch.events.is_empty() {
+            if let Some(fate) = delivery.early(desk, watch).await {
+                return (fate, delivery);
+            }
+        } else {
+            tokio::task::yield_now().await;
         }
         tokio::select! {
             biased;
+            () = &mut timer => break,
             Some(event) = watch.events.recv() => {
                 let closed = matches!(event, DocEvent::Closed(_));
                 let opened = matches!(event, DocEvent::Opened(_));
-                delivery.take(watch, &event);
-                if closed {
-                    if let Some(text) = desk.saved_as(&watch.now.key, &delivery.echo.sent().expected).await {
-                        return (Fate::Saved(text), delivery);
-                    }
-                    timer = desk.clock().sleep(REOPEN.min(echo));
-                } else if opened {
-                    timer = desk.clock().sleep(echo);
+                delivery.take(watch, &event).await;
+                if closed && let Some(fate) = delivery.saved(desk, watch).await {
+                    return (fate, delivery);
+                }
+                if (closed || opened) && renewals < RENEWALS {
+                    renewals += 1;
+                    timer = desk.clock().sleep(if closed { REOPEN.min(echo) } else { echo });
                 } else if delivery.suspect.is_some() && !delivery.asked {
                     delivery.ask(desk, watch).await;
                 }
             }
             answer = &mut delivery.answer, if delivery.reply == Reply::None => delivery.reply = heard(answer),
-            () = &mut timer => break,
         }
+    }
+    delivery.catch_up(watch).await;
+    if delivery.closed
+        && let Some(fate) = delivery.saved(desk, watch).await
+    {
+        return (fate, delivery);
     }
     // The mirror can come into doubt without a change having come.
     if let Some(Snapshot { trust: Sync::Suspect(why), .. }) = desk.documents.get(&watch.now.key) {
@@ -146,7 +174,10 @@ pub(super) async fn deliver(desk: &Desk, watch: &mut Watch, sent: Sent, label: &
     if delivery.wants_asking(watch) {
         delivery.ask(desk, watch).await;
     }
-    let fate = delivery.early(watch).unwrap_or_else(|| delivery.late(watch));
+    let fate = match delivery.early(desk, watch).await {
+        Some(fate) => fate,
+        None => delivery.late(desk, watch).await,
+    };
     (fate, delivery)
 }
 
@@ -157,17 +188,21 @@ pub(super) fn heard(answer: Result<Result<EditReply, AskError>, oneshot::error::
         Ok(Ok(EditReply { reason, .. })) => Reply::Refused(reason.unwrap_or_else(|| "it gave no reason".to_owned())),
         Ok(Err(AskError::Refused(why))) => Reply::Refused(why),
         Ok(Err(AskError::Unsupported)) => Reply::Unsupported,
-        Ok(Err(AskError::Timeout | AskError::Gone)) | Err(_) => Reply::Lost,
+        Ok(Err(AskError::Gone)) => Reply::Gone,
+        Ok(Err(AskError::Timeout)) | Err(_) => Reply::Lost,
     }
 }
 
 impl Delivery {
-    /// Takes one event in.
-    pub(super) fn take(&mut self, watch: &mut Watch, event: &DocEvent) {
+    /// Takes one event in. A long one lets other tasks have their turn in between.
+    pub(super) async fn take(&mut self, watch: &mut Watch, event: &DocEvent) {
         match event {
             DocEvent::Changed { steps, after, .. } => {
-                for step in steps.iter() {
-                    self.echo.push(&step.splice, step.after.clone(), after.version);
+                for (number, step) in (1..).zip(steps.iter()) {
+                    self.echo.push(&step.splice, step.after.clone(), after.version, number == steps.len());
+                    if number % CHANGES_AT_ONCE == 0 {
+                        tokio::task::yield_now().await;
+                    }
                 }
             }
             DocEvent::Opened(after) | DocEvent::Resynced(after) => self.echo.jump(&after.text, after.version),
@@ -181,12 +216,24 @@ impl Delivery {
         };
     }
 
-    /// Asks the editor for its text, where it can tell, and takes in whatever has happened by then.
-    pub(super) async fn ask(&mut self, desk: &Desk, watch: &mut Watch) {
-        self.asked = desk.resync(&watch.now).await;
-        while let Ok(event) = watch.events.try_recv() {
-            self.take(watch, &event);
+    /// Takes in what has happened by now, and nothing of what happens meanwhile.
+    pub(super) async fn catch_up(&mut self, watch: &mut Watch) {
+        for _ in 0..watch.events.len() {
+            let Ok(event) = watch.events.try_recv() else { return };
+            self.take(watch, &event).await;
+            tokio::task::yield_now().await;
         }
+    }
+
+    /// The fate of an edit whose document was closed, if the file has it.
+    async fn saved(&self, desk: &Desk, watch: &Watch) -> Option<Fate> {
+        desk.saved_as(&watch.now.key, &self.echo.sent().expected).await.map(Fate::Saved)
+    }
+
+    /// Asks the editor for its text, where it can tell, and takes in whatever has happened by then.
+    async fn ask(&mut self, desk: &Desk, watch: &mut Watch) {
+        self.asked = desk.resync(&watch.now).await;
+        self.catch_up(watch).await;
         if self.reply == Reply::None
             && let Ok(answer) = self.answer.try_recv()
         {
@@ -203,19 +250,52 @@ impl Delivery {
         self.echo.steps() > 0 || watch.now.version != self.version || watch.now.epoch != self.epoch
     }
 
+    /// What the newest text proves about the edit. Comparing large texts may take long: it happens on another thread,
+    /// and after `commit.echoMs` nothing is proved.
+    pub(super) async fn judge(&mut self, desk: &Desk) -> End {
+        let (steps, refused) = (self.echo.steps(), self.refused());
+        if let Some((of, when_refused, end)) = self.judged
+            && (of, when_refused) == (steps, refused)
+        {
+            return end;
+        }
+        let case = self.echo.case(refused);
+        let end = match case.plain() {
+            Some(end) => end,
+            None if self.too_hard => End::Unclear,
+            None if case.size() <= JUDGED_HERE => case.judge(),
+            None => {
+                let limit = desk.clock().sleep(Duration::from_millis(desk.settings.commit.echo_ms));
+                tokio::select! {
+                    biased;
+                    end = tokio::task::spawn_blocking(move || case.judge()) => end.unwrap_or(End::Unclear),
+                    () = limit => {
+                        debug!("what became of an edit takes too long to find out");
+                        self.too_hard = true;
+                        End::Unclear
+                    }
+                }
+            }
+        };
+        self.judged = Some((steps, refused, end));
+        end
+    }
+
     /// The fate, if it is certain before the wait is over.
-    fn early(&mut self, watch: &Watch) -> Option<Fate> {
+    async fn early(&mut self, desk: &Desk, watch: &Watch) -> Option<Fate> {
         if self.reply == Reply::Unsupported {
             return Some(Fate::Unsupported);
         }
+        let gone = self.reply == Reply::Gone;
         if self.suspect.is_some() || self.closed {
-            return None;
+            return gone.then_some(Fate::Gone);
         }
         if self.refused() {
             self.echo.forgive();
         }
         match (self.echo.verdict(), &self.reply) {
             (Verdict::Landed { step, version }, _) => return Some(Fate::Landed { step, version }),
+            (_, Reply::Gone) => return Some(Fate::Gone),
             (Verdict::Elsewhere { on, step }, Reply::Applied) => return Some(Fate::Elsewhere { on, step }),
             (Verdict::Elsewhere { .. }, _) => return None,
             (Verdict::Waiting, _) => {}
@@ -223,7 +303,7 @@ impl Delivery {
         if !self.moved_on(watch) || !matches!(self.reply, Reply::Applied | Reply::Refused(_)) {
             return None;
         }
-        match (self.echo.end(self.refused()), self.refused()) {
+        match (self.judge(desk).await, self.refused()) {
             (End::Merged, _) => Some(Fate::Merged),
             (End::NotThere, true) => Some(Fate::NotThere),
             // Where the editor says yes, the echo may be on its way; where it says no, nothing more will tell.
@@ -238,7 +318,7 @@ impl Delivery {
     }
 
     /// The fate when the wait is over.
-    fn late(&mut self, watch: &Watch) -> Fate {
+    async fn late(&mut self, desk: &Desk, watch: &Watch) -> Fate {
         debug!(uri = watch.now.uri, reply = ?self.reply, steps = self.echo.steps(), "no echo in time");
         if self.closed {
             return Fate::Closed;
@@ -260,7 +340,7 @@ impl Delivery {
         // it is stale, and an editor that answers such questions checks versions.
         let stale = self.asked && watch.now.epoch == self.epoch && watch.now.version > self.version;
         let settled = stale || matches!(self.reply, Reply::Applied | Reply::Refused(_));
-        match self.echo.end(self.refused()) {
+        match self.judge(desk).await {
             End::Merged => Fate::Merged,
             End::NotThere if settled => Fate::NotThere,
             End::NotThere => Fate::Silent,

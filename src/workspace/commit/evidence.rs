@@ -4,11 +4,16 @@
 //! Wrong answers cost an edit made twice, or one told as missing that is there; so each answer needs a proof, and
 //! whatever has none is [`End::Unclear`].
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::text::{LineEnd, Splice, Text, diff};
 
-use super::echo::Sent;
+use super::carry::{Change, Regions, slide};
+use super::sent::Sent;
+
+/// At most so much work (bytes, times texts searched for) goes into looking for parts of the edit in what came.
+const SEARCHED: usize = 1 << 24;
 
 /// What is known of a text at the end of the wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,69 +24,6 @@ pub(super) enum End {
     Merged,
     /// Neither can be shown.
     Unclear,
-}
-
-/// Where a content change happened, in bytes of the text before it, and how long it left that place.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Change {
-    range: Range<usize>,
-    len: usize,
-}
-
-impl Change {
-    /// The place of a change, as small as it can be known: what its old and new text have in common at their ends is
-    /// left out, and what it may just as well have inserted or removed beside it is left in.
-    pub(super) fn of(splice: &Splice, removed: &str) -> Change {
-        let (old, new) = smaller(removed, &splice.text);
-        Change { range: splice.range.start + old.start..splice.range.start + old.end, len: new.len() }
-    }
-
-    /// Moves splices of the text before to the text after; `false` when the change touches one of them.
-    pub(super) fn carry(&self, splices: &mut [Splice]) -> bool {
-        let (start, end) = (self.range.start, self.range.end);
-        for splice in splices {
-            let place = &mut splice.range;
-            // Two insertions at one place: the other one stays behind ours, as if it had come later.
-            let same_point = self.range.is_empty() && *place == self.range;
-            if end <= place.start && !same_point {
-                *place = place.start - (end - start) + self.len..place.end - (end - start) + self.len;
-            } else if start < place.end {
-                return false;
-            }
-        }
-        true
-    }
-}
-
-/// The ranges of `old` and `new` that differ; where that is a mere insertion or removal that could as well have
-/// happened a little before or after, all of those places.
-fn smaller(old: &str, new: &str) -> (Range<usize>, Range<usize>) {
-    if old.is_empty() || new.is_empty() {
-        return (0..old.len(), 0..new.len());
-    }
-    let (prefix, suffix) = diff::common_ends(old, new);
-    let (olds, news) = (prefix..old.len() - suffix, prefix..new.len() - suffix);
-    let (left, right) = match (olds.is_empty(), news.is_empty()) {
-        (true, false) => slide(new.as_bytes(), &news),
-        (false, true) => slide(old.as_bytes(), &olds),
-        _ => (0, 0),
-    };
-    (olds.start - left..olds.end + right, news.start - left..news.end + right)
-}
-
-/// How many bytes the stretch `range` of a text could be further left and right with the same text around it.
-fn slide(text: &[u8], range: &Range<usize>) -> (usize, usize) {
-    let (before, stretch, after) = (&text[..range.start], &text[..range.end], &text[range.end..]);
-    let left = before.iter().rev().zip(stretch.iter().rev()).take_while(|(a, b)| a == b).count();
-    let right = after.iter().zip(&text[range.start..]).take_while(|(a, b)| a == b).count();
-    (left, right)
-}
-
-/// A stretch that changed: in bytes of the first text, and of the newest.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Region {
-    old: Range<usize>,
-    new: Range<usize>,
 }
 
 /// How often each byte occurs; line ends, which editors change by themselves, are not counted.
@@ -108,9 +50,12 @@ impl Counts {
 }
 
 /// All that the content changes since the edit have shown.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Evidence {
-    regions: Vec<Region>,
+    /// What the edit brings, and what it takes away.
+    gained: Counts,
+    lost: Counts,
+    regions: Regions,
     inserted: Counts,
     removed: Counts,
     /// What single changes inserted.
@@ -118,6 +63,23 @@ pub(super) struct Evidence {
 }
 
 impl Evidence {
+    /// No changes yet.
+    pub(super) fn new(sent: &Sent) -> Evidence {
+        let (mut gained, mut lost) = (Counts::default(), Counts::default());
+        for splice in &sent.splices {
+            gained.add(&splice.text);
+            lost.add(&sent.before.slice(splice.range.clone()));
+        }
+        Evidence {
+            gained,
+            lost,
+            regions: Regions::new(sent.before.len()),
+            inserted: Counts::default(),
+            removed: Counts::default(),
+            pieces: Vec::new(),
+        }
+    }
+
     /// One change more.
     pub(super) fn add(&mut self, splice: &Splice, removed: &str, change: &Change) {
         let (prefix, suffix) = diff::common_ends(removed, &splice.text);
@@ -127,50 +89,18 @@ impl Evidence {
         if !inserted.trim().is_empty() {
             self.pieces.push(LineEnd::Lf.apply(inserted));
         }
-        self.region(change);
+        self.regions.add(change);
     }
 
-    /// Adds a change to the regions, joining those it touches.
-    fn region(&mut self, change: &Change) {
-        let Range { start, end } = change.range;
-        let first = self.regions.partition_point(|region| region.new.end < start);
-        let last = self.regions.partition_point(|region| region.new.start <= end);
-        let back = |regions: &[Region], byte: usize| match regions.last() {
-            Some(before) => byte - before.new.end + before.old.end,
-            None => byte,
-        };
-        let mut joined = match &self.regions[first..last] {
-            [] => {
-                let old = back(&self.regions[..first], start);
-                Region { old: old..old + (end - start), new: start..end }
-            }
-            [head, .., tail] | [head @ tail] => {
-                let (mut old, mut new) = (head.old.start..tail.old.end, head.new.start..tail.new.end);
-                if start < new.start {
-                    (old.start, new.start) = (old.start - (new.start - start), start);
-                }
-                if end > new.end {
-                    (old.end, new.end) = (old.end + (end - new.end), end);
-                }
-                Region { old, new }
-            }
-        };
-        joined.new.end = joined.new.end - (end - start) + change.len;
-        for later in &mut self.regions[last..] {
-            later.new = later.new.start - (end - start) + change.len..later.new.end - (end - start) + change.len;
-        }
-        self.regions.splice(first..last, [joined]);
+    /// Whether what the edit brings has never come, or what it removes has never gone: then it cannot have been applied
+    /// anywhere. Costs next to nothing.
+    pub(super) fn never_came(&self) -> bool {
+        !self.inserted.cover(&self.gained, &self.lost) || !self.removed.cover(&self.lost, &self.gained)
     }
 
     /// What `now` proves about the edit; `refused`: the editor has said that it did not apply it.
     pub(super) fn judge(&self, sent: &Sent, now: &Text, refused: bool) -> End {
-        let (mut gained, mut lost) = (Counts::default(), Counts::default());
-        for splice in &sent.splices {
-            gained.add(&splice.text);
-            lost.add(&sent.before.slice(splice.range.clone()));
-        }
-        // What the edit brings has never come, or what it removes has never gone: it cannot have been applied anywhere.
-        if !self.inserted.cover(&gained, &lost) || !self.removed.cover(&lost, &gained) {
+        if self.never_came() {
             return End::NotThere;
         }
         let before = plain(&sent.before);
@@ -181,9 +111,9 @@ impl Evidence {
         let (since_expected, since_before) = (Balance::of(&now, &expected), Balance::of(&now, &before));
         let old = |splice: &Splice| &before[splice.range.clone()];
         let undone = splices.iter().any(|splice| since_expected.may_hold(&Balance::of(old(splice), &splice.text)));
-        let merged = !undone && untouched(&expected, &now, &after_places(&before, &expected, &splices));
+        let merged = !undone && untouched(&expected, &now, after_places(&before, &expected, &splices));
         let done = splices.iter().any(|splice| since_before.may_hold(&Balance::of(&splice.text, old(splice))));
-        let apart = (refused || !done) && untouched(&before, &now, &places(&before, &expected, &splices));
+        let apart = (refused || !done) && untouched(&before, &now, places(&before, &expected, &splices));
         let there_not = apart || self.untouched(sent);
         match (merged, there_not) {
             (true, false) => End::Merged,
@@ -195,16 +125,19 @@ impl Evidence {
 
     /// Whether no change came near the places of the edit.
     fn untouched(&self, sent: &Sent) -> bool {
-        let places = places(&sent.before.to_string(), &sent.expected.to_string(), &sent.splices);
-        !self.regions.iter().any(|region| places.iter().any(|place| touch(&region.old, place)))
+        let places = Stretches::new(places(&sent.before.to_string(), &sent.expected.to_string(), &sent.splices));
+        !self.regions.iter().any(|region| places.touch(&region.old))
     }
 
-    /// Whether single changes brought each of the edit's new texts, somewhere.
+    /// Whether single changes brought each of the edit's new texts, somewhere. Where there is too much to look through,
+    /// they may have.
     fn may_hold(&self, splices: &[Splice]) -> bool {
-        splices.iter().all(|splice| {
-            let text = splice.text.trim();
-            text.is_empty() || self.pieces.iter().any(|piece| piece.contains(text))
-        })
+        let whole: HashSet<&str> = self.pieces.iter().map(|piece| piece.trim()).collect();
+        let wanted: HashSet<&str> = splices.iter().map(|splice| splice.text.trim()).collect();
+        let parts: Vec<&str> = wanted.into_iter().filter(|text| !text.is_empty() && !whole.contains(text)).collect();
+        let length: usize = whole.iter().map(|piece| piece.len()).sum();
+        parts.len().saturating_mul(length) > SEARCHED
+            || parts.iter().all(|text| whole.iter().any(|piece| piece.contains(text)))
     }
 }
 
@@ -229,8 +162,28 @@ impl Balance {
     }
 }
 
-fn touch(a: &Range<usize>, b: &Range<usize>) -> bool {
-    a.start <= b.end && b.start <= a.end
+/// Stretches of a text, in which others can be found fast.
+struct Stretches(Vec<Range<usize>>);
+
+impl Stretches {
+    /// In any order; those that touch become one, which touches whatever one of them did.
+    fn new(mut ranges: Vec<Range<usize>>) -> Stretches {
+        ranges.sort_by_key(|range| range.start);
+        let mut apart: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            match apart.last_mut() {
+                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+                _ => apart.push(range),
+            }
+        }
+        Stretches(apart)
+    }
+
+    /// Whether a range overlaps one of them or meets its end.
+    fn touch(&self, range: &Range<usize>) -> bool {
+        let first = self.0.partition_point(|stretch| stretch.end < range.start);
+        self.0.get(first).is_some_and(|stretch| stretch.start <= range.end)
+    }
 }
 
 /// A text as far as editors leave it alone: LFs, without the final one.
@@ -295,53 +248,16 @@ fn spots(before: &str, after: &str, splices: &[Splice]) -> Vec<(Range<usize>, Ra
 }
 
 /// Whether `to` can be had from `from` by changes that touch none of these places of `from`.
-fn untouched(from: &str, to: &str, kept: &[Range<usize>]) -> bool {
+fn untouched(from: &str, to: &str, kept: Vec<Range<usize>>) -> bool {
+    let kept = Stretches::new(kept);
     let changes = diff::splices(from, to);
-    let changed = places(from, to, &changes);
-    !changed.iter().any(|change| kept.iter().any(|place| touch(change, place)))
+    !places(from, to, &changes).iter().any(|change| kept.touch(change))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::text::{Encoding, LineBreaks};
-    use proptest::prelude::*;
-
-    #[test]
-    fn a_change_is_as_small_as_it_can_be_known() {
-        fn check(old: &str, new: &str, range: Range<usize>, len: usize) {
-            let change = Change::of(&Splice { range: 0..old.len(), text: new.into() }, old);
-            assert_eq!(change, Change { range, len }, "{old:?} -> {new:?}");
-        }
-        check("abc", "aXc", 1..2, 1);
-        check("abc", "abXc", 2..2, 1);
-        check("", "abc", 0..0, 3);
-        // Which of the three was added nobody can know.
-        check("-\n}\n}\n.", "-\n}\n}\n}\n.", 1..6, 7);
-        check("aab", "ab", 0..2, 1);
-    }
-
-    #[test]
-    fn splices_move_with_changes_beside_them() {
-        fn check(range: Range<usize>, len: usize, place: Range<usize>, expected: Option<[usize; 2]>) {
-            let mut splices = [Splice { range: place.clone(), text: String::new() }];
-            let carried = Change { range: range.clone(), len }.carry(&mut splices);
-            assert_eq!(
-                carried.then(|| [splices[0].range.start, splices[0].range.end]),
-                expected,
-                "{range:?} {len} {place:?}"
-            );
-        }
-        check(0..0, 2, 3..5, Some([5, 7]));
-        check(0..2, 0, 3..5, Some([1, 3]));
-        check(3..3, 1, 3..5, Some([4, 6]));
-        check(5..5, 1, 3..5, Some([3, 5]));
-        check(4..4, 1, 3..5, None);
-        check(3..4, 0, 3..5, None);
-        check(3..3, 1, 3..3, Some([3, 3]));
-        check(2..3, 4, 3..3, Some([6, 6]));
-        check(2..4, 4, 3..3, None);
-    }
 
     #[test]
     fn what_a_text_proves() {
@@ -350,7 +266,7 @@ mod tests {
             let text = Text::new(before, LineBreaks::Lf);
             let splices = diff::splices(before, &before.replacen(old, new, 1));
             let sent = Sent::new(&text, splices, Encoding::Utf8).unwrap();
-            let (mut evidence, mut now) = (Evidence::default(), before.to_owned());
+            let (mut evidence, mut now) = (Evidence::new(&sent), before.to_owned());
             for step in steps {
                 let splice = Splice { range: 0..now.len(), text: (*step).to_owned() };
                 evidence.add(&splice, &now, &Change::of(&splice, &now));
@@ -383,32 +299,11 @@ mod tests {
         check("a\nz\n", ("a\n", "a\n\n"), &["a\nz1\n"], [Unclear, NotThere]);
     }
 
-    proptest! {
-        /// Outside the regions, the first and the newest text are the same, byte for byte.
-        #[test]
-        fn regions_hold_all_changes(
-            text in "[a-c]{0,12}",
-            changes in prop::collection::vec((0usize..14, 0usize..4, "[x-z]{0,3}"), 0..8),
-        ) {
-            let mut now = text.clone();
-            let mut evidence = Evidence::default();
-            for (start, len, new) in changes {
-                let start = start.min(now.len());
-                let end = (start + len).min(now.len());
-                let splice = Splice { range: start..end, text: new };
-                let removed = now[start..end].to_owned();
-                evidence.add(&splice, &removed, &Change::of(&splice, &removed));
-                now.replace_range(start..end, &splice.text);
-            }
-            let (mut rebuilt, mut at) = (String::new(), 0);
-            for region in &evidence.regions {
-                rebuilt.push_str(&text[at..region.old.start]);
-                prop_assert_eq!(rebuilt.len(), region.new.start);
-                rebuilt.push_str(&now[region.new.clone()]);
-                at = region.old.end;
-            }
-            rebuilt.push_str(&text[at..]);
-            prop_assert_eq!(rebuilt, now);
-        }
+    #[test]
+    fn stretches_touch_what_one_of_them_touches() {
+        let stretches = Stretches::new(vec![7..9, 2..4, 4..5, 3..3]);
+        let touched: Vec<usize> = (0..12).filter(|&at| stretches.touch(&(at..at))).collect();
+        assert_eq!(touched, [2, 3, 4, 5, 7, 8, 9]);
+        assert!(stretches.touch(&(0..2)) && stretches.touch(&(6..12)) && !stretches.touch(&(0..1)));
     }
 }

@@ -27,13 +27,16 @@ pub(super) fn follow(desk: Desk, change: &FileChange, mut watch: Watch, mut deli
                     events += 1;
                     renewed = matches!(event, DocEvent::Opened(_) | DocEvent::Closed(_));
                     let told = !matches!(event, DocEvent::Saved(_));
-                    delivery.take(&mut watch, &event);
+                    delivery.take(&mut watch, &event).await;
                     if told {
                         desk.queues.reopen(&key, shut);
                     }
                 }
                 answer = &mut delivery.answer, if delivery.reply == Reply::None => {
                     delivery.reply = heard(answer);
+                    if delivery.reply == Reply::Gone {
+                        break;
+                    }
                     if matches!(delivery.reply, Reply::Refused(_) | Reply::Unsupported) {
                         let news = format!(
                             "The earlier edit of {shown} of which nothing was known was refused by the editor."
@@ -43,16 +46,14 @@ pub(super) fn follow(desk: Desk, change: &FileChange, mut watch: Watch, mut deli
                     }
                 }
             }
-            match (delivery.echo.verdict(), &delivery.reply) {
+            match (delivery.echo.verdict(), delivery.reply == Reply::Applied) {
                 (Verdict::Landed { version, .. }, _) => {
                     desk.queues.tell_late(&key, landed(&shown, version));
                     break;
                 }
-                (Verdict::Elsewhere { on, step }, Reply::Applied) => {
+                (Verdict::Elsewhere { on, step }, true) => {
                     let turn = desk.queues.wait(&key).await;
-                    while let Ok(event) = watch.events.try_recv() {
-                        delivery.take(&mut watch, &event);
-                    }
+                    delivery.catch_up(&mut watch).await;
                     let outcome = match take_back(&desk, &mut watch, &delivery, (on, step), &label).await {
                         Ok(()) => "that was taken back".to_owned(),
                         Err(why) => format!("that could not be taken back: {why}"),
@@ -66,12 +67,17 @@ pub(super) fn follow(desk: Desk, change: &FileChange, mut watch: Watch, mut deli
                     );
                     break;
                 }
-                (Verdict::Waiting, _) if delivery.echo.steps() > 0 && delivery.echo.end(false) == End::Merged => {
+                // While more is known already, that is looked at first.
+                (Verdict::Waiting, _)
+                    if delivery.echo.steps() > 0
+                        && (renewed || watch.events.is_empty())
+                        && delivery.judge(&desk).await == End::Merged =>
+                {
                     desk.queues.tell_late(&key, landed(&shown, watch.now.version));
                     break;
                 }
                 _ if renewed => break,
-                _ => {}
+                _ => tokio::task::yield_now().await,
             }
         }
         desk.queues.reopen(&key, shut);

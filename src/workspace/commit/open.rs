@@ -7,10 +7,10 @@ use crate::workspace::documents::{Snapshot, Sync};
 use crate::workspace::{Refusal, RefusalKind};
 
 use super::deliver::{Delivery, Fate, Reply, Watch, deliver};
-use super::echo::Sent;
 use super::queues::Turn;
+use super::sent::Sent;
 use super::shape::{self, Shaped};
-use super::{Committed, Desk, FileChange, late, shape_apart, words};
+use super::{Committed, Desk, FileChange, apart, late, shape_apart, words};
 
 /// Makes a change in the editor's buffer, in the turn of its document.
 pub(super) async fn commit(
@@ -29,7 +29,7 @@ pub(super) async fn commit(
         let before = watch.now.clone();
         let origin = first.get_or_insert_with(|| before.text.clone()).clone();
         let shaped = match shape_apart(&before.text, &change.rewrite).await {
-            Err(refusal) if rebases > 0 => return Err(misfit(shown, &refusal, &origin, &before.text)),
+            Err(refusal) if rebases > 0 => return Err(misfit(shown, &refusal, &origin, &before.text).await),
             shaped => shaped?,
         };
         if cancel.is_cancelled() {
@@ -56,14 +56,15 @@ pub(super) async fn commit(
                 }
                 Fate::NotThere => None,
                 Fate::Elsewhere { on, step } => {
-                    let place = lines_of(&delivery, step);
-                    take_back(desk, &mut watch, &delivery, (on, step), &change.label).await.map_err(|why| {
+                    let place = lines_of(&delivery, step).await;
+                    let undone = take_back(desk, &mut watch, &delivery, (on, step), &change.label).await;
+                    if let Err(why) = undone {
                         let words = format!(
                             "The editor applied the edit of {shown} to a text it was not meant for, {place}, and it \
                              could not be taken back: {why}. Read the file again and repair that place first."
                         );
-                        words::moved_on(RefusalKind::Unknown, shown, &words, &before.text, &watch.now.text)
-                    })?;
+                        return Err(told(RefusalKind::Unknown, shown, &words, &before.text, &watch.now.text).await);
+                    }
                     notes.push(format!(
                         "The editor first applied the edit to a text it was not meant for, {place}; that was \
                          taken back."
@@ -71,11 +72,11 @@ pub(super) async fn commit(
                     None
                 }
                 failed => {
-                    return Err(refuse(desk, turn, change, &before, failed, watch, delivery));
+                    return Err(refuse(desk, turn, change, &before, failed, watch, delivery).await);
                 }
             };
             if let Some((after, version)) = landed {
-                return Ok(done(desk, change, &before, &delivery, shaped, (after, version), rebases, notes));
+                return done(desk, change, &before, &delivery, shaped, (after, version), rebases, notes).await;
             }
         }
         rebases += 1;
@@ -84,7 +85,7 @@ pub(super) async fn commit(
                 "{shown} kept changing while the edit was under way; it was computed {rebases} times and never \
                  applied. Nothing of it is in the text. Try again when the text is at rest."
             );
-            return Err(words::moved_on(RefusalKind::Conflict, shown, &words, &origin, &watch.now.text));
+            return Err(told(RefusalKind::Conflict, shown, &words, &origin, &watch.now.text).await);
         }
     }
 }
@@ -141,23 +142,38 @@ fn closed(shown: &str) -> Refusal {
     )
 }
 
-fn misfit(shown: &str, refusal: &Refusal, origin: &Text, now: &Text) -> Refusal {
+async fn misfit(shown: &str, refusal: &Refusal, origin: &Text, now: &Text) -> Refusal {
     let words = format!(
         "{shown} changed while the edit was under way, and the edit does not fit its new text: {} Nothing was \
          changed. Read the file again.",
         refusal.message
     );
-    words::moved_on(RefusalKind::Conflict, shown, &words, origin, now)
+    told(RefusalKind::Conflict, shown, &words, origin, now).await
+}
+
+/// A refusal that shows how the text changed, which may take its time to find out.
+async fn told(kind: RefusalKind, shown: &str, words: &str, old: &Text, new: &Text) -> Refusal {
+    let (shown, words, old, new) = (shown.to_owned(), words.to_owned(), old.clone(), new.clone());
+    apart(move || Ok(words::moved_on(kind, &shown, &words, &old, &new))).await.unwrap_or_else(|refusal| refusal)
 }
 
 /// Where, in words, an edit landed: the lines of the text after `step` changes.
-fn lines_of(delivery: &Delivery, step: usize) -> String {
-    let place = delivery.echo.text(step).zip(delivery.echo.text(step.saturating_sub(1))).and_then(|(after, before)| {
-        let changes = diff::splices(&before.to_string(), &after.to_string());
-        let first = changes.first()?.range.start;
-        Some(after.line_of(first) + 1)
-    });
+async fn lines_of(delivery: &Delivery, step: usize) -> String {
+    let place = match delivery.echo.text(step).zip(delivery.echo.text(step.saturating_sub(1))) {
+        Some((after, before)) => {
+            let changes = changes(before, after).await;
+            changes.first().map(|first| after.line_of(first.range.start) + 1)
+        }
+        None => None,
+    };
     place.map_or_else(|| "at the wrong place".to_owned(), |line| format!("near line {line}"))
+}
+
+/// What turns one text into another, found where it may take its time.
+async fn changes(from: &Text, to: &Text) -> Vec<Splice> {
+    let (from, to) = (from.clone(), to.clone());
+    let whole = vec![Splice { range: 0..from.len(), text: to.to_string() }];
+    apart(move || Ok(diff::splices(&from.to_string(), &to.to_string()))).await.unwrap_or(whole)
 }
 
 /// Undoes an edit that landed at the wrong place, `(on, step)` as in [`Fate::Elsewhere`]; on success the watch is at a
@@ -170,15 +186,18 @@ pub(super) async fn take_back(
     label: &str,
 ) -> Result<(), String> {
     let touched = || "the text there was changed since".to_owned();
-    let mut splices = delivery.echo.take_back(on, step).ok_or_else(touched)?;
+    let (right, wrong) = delivery.echo.text(on).zip(delivery.echo.text(step)).ok_or_else(touched)?;
+    let undo = changes(wrong, right).await;
+    let mut splices = delivery.echo.carried(step, &undo).ok_or_else(touched)?;
     for _ in 0..=desk.settings.commit.rebases {
         let text = watch.now.text.clone();
         let undo = sent(desk, &text, text.widened(&splices)).map_err(|refusal| refusal.message)?;
         let (fate, undoing) = deliver(desk, watch, undo, &format!("Undo: {label}")).await;
         match fate {
             Fate::Landed { .. } | Fate::Merged => return Ok(()),
-            Fate::NotThere => splices = undoing.echo.moved().ok_or_else(touched)?.to_vec(),
+            Fate::NotThere => splices = undoing.echo.moved().ok_or_else(touched)?,
             Fate::Refused(why) => return Err(format!("the editor refused that ({why})")),
+            Fate::Gone => return Err("the editor is gone".to_owned()),
             Fate::Closed | Fate::Saved(_) => return Err("the document was closed".to_owned()),
             _ => return Err("the editor did not show that it did so".to_owned()),
         }
@@ -213,7 +232,7 @@ fn unsaved(desk: &Desk, document: &Snapshot) -> bool {
 }
 
 #[expect(clippy::too_many_arguments, reason = "the parts of one result, each of another origin")]
-fn done(
+async fn done(
     desk: &Desk,
     change: &FileChange,
     before: &Snapshot,
@@ -222,7 +241,7 @@ fn done(
     (after, version_after): (Text, Option<i32>),
     rebases: u32,
     mut notes: Vec<String>,
-) -> Committed {
+) -> Result<Committed, Refusal> {
     let sent = delivery.echo.sent();
     let pure = after.same_lines(&sent.expected);
     notes.extend(shaped.rewritten.notes);
@@ -237,15 +256,13 @@ fn done(
     if delivery.echo.followed() {
         notes.push("The user typed on after the edit.".to_owned());
     }
-    let splices = if after == sent.expected {
-        sent.splices.clone()
-    } else {
-        diff::splices(&sent.before.to_string(), &after.to_string())
-    };
+    let splices = if after == sent.expected { sent.splices.clone() } else { changes(&sent.before, &after).await };
     let own = if pure { &after } else { &sent.expected };
-    Committed {
+    let (shown, old, new) = (change.target.shown.clone(), sent.before.clone(), own.clone());
+    let unified_diff = apart(move || Ok(shape::unified(&shown, &old, &new))).await?;
+    Ok(Committed {
         target: change.target.clone(),
-        unified_diff: shape::unified(&change.target.shown, &sent.before, own),
+        unified_diff,
         before: Some(sent.before.clone()),
         after,
         splices,
@@ -254,11 +271,11 @@ fn done(
         unsaved: version_after.is_some() && unsaved(desk, before),
         hunks: shaped.rewritten.hunks,
         notes,
-    }
+    })
 }
 
 /// Why a change was not made, or may have been.
-fn refuse(
+async fn refuse(
     desk: &Desk,
     turn: &Turn,
     change: &FileChange,
@@ -269,7 +286,7 @@ fn refuse(
 ) -> Refusal {
     let shown = &change.target.shown;
     let now = watch.now.text.clone();
-    let told = |kind, words: &str| words::moved_on(kind, shown, words, &before.text, &now);
+    let told = async |kind, words: &str| told(kind, shown, words, &before.text, &now).await;
     match fate {
         Fate::Refused(why) => Refusal::new(
             RefusalKind::Conflict,
@@ -285,18 +302,32 @@ fn refuse(
                  Nothing was changed. The document may be read-only; ask the user."
             ),
         ),
-        Fate::Unclear if matches!(delivery.reply, Reply::Refused(_)) => told(
-            RefusalKind::Conflict,
-            &format!(
-                "{shown} was changed at the same place while the edit was under way, and the editor refused the \
+        Fate::Unclear if matches!(delivery.reply, Reply::Refused(_)) => {
+            told(
+                RefusalKind::Conflict,
+                &format!(
+                    "{shown} was changed at the same place while the edit was under way, and the editor refused the \
                  edit. Read the file again before you edit it."
-            ),
-        ),
-        Fate::Unclear if delivery.reply == Reply::Applied => told(
-            RefusalKind::Unknown,
-            &format!(
-                "{shown} was changed at the same place while the edit was under way; whether the edit is in the \
+                ),
+            )
+            .await
+        }
+        Fate::Unclear if delivery.reply == Reply::Applied => {
+            told(
+                RefusalKind::Unknown,
+                &format!(
+                    "{shown} was changed at the same place while the edit was under way; whether the edit is in the \
                  text cannot be told, and it is not sent again. Read the file again before you edit it."
+                ),
+            )
+            .await
+        }
+        Fate::Gone => Refusal::new(
+            RefusalKind::Unknown,
+            format!(
+                "An edit of {shown} was sent, and then the editor was gone; whether the edit was applied cannot be \
+                 told, and nothing more can be changed through this editor. When it is back, read the file before you \
+                 edit it."
             ),
         ),
         Fate::Suspect(why) => Refusal::new(
@@ -320,7 +351,7 @@ fn refuse(
             );
             let shut = turn.shut(&words);
             late::follow(desk.clone(), change, watch, delivery, shut);
-            told(RefusalKind::Unknown, &words)
+            told(RefusalKind::Unknown, &words).await
         }
         Fate::Closed
         | Fate::Saved(_)

@@ -6,6 +6,10 @@ use crate::workspace::{Refusal, RefusalKind};
 
 use super::{Rewrite, Rewritten};
 
+/// An edit of more places than this is sent as so many: an editor keeps its marks and cursors between the places of an
+/// edit, but takes its time for each of them.
+const MAX_SPLICES: usize = 2000;
+
 /// A change ready to be made.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Shaped {
@@ -38,13 +42,38 @@ pub(super) fn shape(before: &Text, rewrite: &dyn Rewrite) -> Result<Shaped, Refu
             fine.push(Splice { range, text: part.text });
         }
     }
-    let mut fine = bare.widened(&fine);
+    let mut fine = bare.widened(&fewer(&bare, fine, MAX_SPLICES));
     for splice in &mut fine {
         splice.range = splice.range.start + mark..splice.range.end + mark;
     }
     let after = before.spliced(&fine);
     rewritten.splices = fine;
     Ok(Shaped { rewritten, after })
+}
+
+/// The same change in at most so many splices: those with the least text between them become one, and take that text
+/// along. Nothing before the first and behind the last is touched.
+fn fewer(text: &Text, splices: Vec<Splice>, most: usize) -> Vec<Splice> {
+    let Some(excess) = splices.len().checked_sub(most).filter(|&excess| excess > 0) else { return splices };
+    let mut gaps: Vec<(usize, usize)> = splices
+        .windows(2)
+        .enumerate()
+        .map(|(index, pair)| (pair[1].range.start - pair[0].range.end, index + 1))
+        .collect();
+    gaps.sort_unstable();
+    let closed: std::collections::HashSet<usize> = gaps.into_iter().take(excess).map(|(_, index)| index).collect();
+    let mut fewer: Vec<Splice> = Vec::with_capacity(most);
+    for (index, splice) in splices.into_iter().enumerate() {
+        match fewer.last_mut() {
+            Some(last) if closed.contains(&index) => {
+                last.text.push_str(&text.slice(last.range.end..splice.range.start));
+                last.text.push_str(&splice.text);
+                last.range.end = splice.range.end;
+            }
+            _ => fewer.push(splice),
+        }
+    }
+    fewer
 }
 
 /// Asks a rewrite for a new text, where there is none yet.
@@ -155,6 +184,32 @@ mod tests {
         assert_eq!(shaped.rewritten.splices, [splice(0..1, "O")]);
         let shaped = shape(&before, &Fixed(vec![splice(0..3, "one")])).unwrap();
         assert_eq!(shaped.rewritten.splices, []);
+    }
+
+    #[test]
+    fn an_edit_of_very_many_places_takes_what_is_between_the_nearest_along() {
+        let text = Text::new("a-b--c-d---e", LineBreaks::Lf);
+        let splices: Vec<Splice> = [0, 2, 5, 7, 11]
+            .into_iter()
+            .zip(["A", "B", "C", "D", "E"])
+            .map(|(at, new)| splice(at..at + 1, new))
+            .collect();
+        for (most, expected) in [
+            (5, splices.clone()),
+            (3, vec![splice(0..3, "A-B"), splice(5..8, "C-D"), splice(11..12, "E")]),
+            (2, vec![splice(0..8, "A-B--C-D"), splice(11..12, "E")]),
+            (1, vec![splice(0..12, "A-B--C-D---E")]),
+        ] {
+            let found = fewer(&text, splices.clone(), most);
+            assert_eq!(found, expected, "{most}");
+            assert_eq!(text.spliced(&found), text.spliced(&splices));
+        }
+        let lines = MAX_SPLICES + 100;
+        let before = Text::new(&"one\n".repeat(lines), LineBreaks::Lf);
+        let all = (0..lines).map(|line| splice(4 * line..4 * line + 3, "two")).collect();
+        let shaped = shape(&before, &Fixed(all)).unwrap();
+        assert_eq!(shaped.rewritten.splices.len(), MAX_SPLICES);
+        assert_eq!(shaped.after.to_string(), "two\n".repeat(lines));
     }
 
     #[test]

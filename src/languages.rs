@@ -20,22 +20,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 pub use known::language_of;
 pub use sources::{Delivery, Forwarded, ProgressKind, SourceName, StampedBy};
 pub use verdict::DiagnosticsReport;
 
-use self::hub::{Asked, Base, Census, Event, Hub, Request, WaitId};
+use self::hub::{Asked, Base, Census, Event, Hub, Request, ServerId, WaitId};
 use self::problems::SYNTAX;
-use self::run::{Runner, Servers};
+use self::run::{Queue, Runner, Servers};
 use self::supervisor::Supervisor;
 use self::verdict::{Baseline, DocumentReport, SourceReport};
 use crate::config::Settings;
 use crate::editor::{Editor, FileChanged};
 use crate::permissions::Trust;
 use crate::ports::Ports;
+use crate::rpc::Unsent;
 use crate::syntax;
 use crate::text::{Splice, Text, diff};
 use crate::workspace::{Documents, Roots, Target};
@@ -108,7 +109,7 @@ const FAULTS_TOLD: usize = 5;
 pub struct Languages {
     ports: Ports,
     documents: Arc<Documents>,
-    queue: mpsc::UnboundedSender<Event>,
+    queue: Queue,
     /// The other end of the queue, until somebody reads it.
     idle: Mutex<Option<Runner>>,
     settings: Mutex<Arc<Settings>>,
@@ -125,6 +126,8 @@ struct Shared {
     waits: Mutex<HashMap<WaitId, oneshot::Sender<DiagnosticsReport>>>,
     late: Mutex<Vec<DocumentReport>>,
     census: Mutex<Vec<Census>>,
+    /// What is on its way to each server, with its name.
+    unsent: Mutex<HashMap<ServerId, (String, Unsent)>>,
     clients: tokio_util::task::TaskTracker,
 }
 
@@ -145,10 +148,10 @@ impl Languages {
         documents: &Arc<Documents>,
         servers: Arc<dyn Servers>,
     ) -> Arc<Languages> {
-        let (queue, events) = mpsc::unbounded_channel();
+        let (queue, events) = Queue::new();
         let listener = queue.clone();
         documents.listen(Box::new(move |event| {
-            let _ = listener.send(Event::Document(Box::new(event.clone())));
+            listener.send(Event::Document(Box::new(event.clone())));
         }));
         let shared = Arc::new(Shared::default());
         let over = CancellationToken::new();
@@ -190,7 +193,7 @@ impl Languages {
 
     fn put(&self, event: Event) {
         self.wake();
-        let _ = self.queue.send(event);
+        self.queue.send(event);
     }
 
     /// The settings and the folders, at the start and whenever they change. `repeatable`: nothing is learned, so that
@@ -299,10 +302,17 @@ impl Languages {
         self.put(Event::Progress { source: source_id.to_owned(), token: token.to_owned(), kind });
     }
 
-    /// The waits that have not ended, in words, sorted.
+    /// The waits that have not ended, and the servers to which something is on its way that is not written yet (one that
+    /// starts is told nothing before it has started); in words, sorted.
     pub fn open_work(&self) -> Vec<String> {
         let mut open: Vec<String> =
             lock(&self.shared.waits).keys().map(|wait| format!("diagnostics {wait:?}")).collect();
+        if self.queue.unsent.count() > 0 {
+            open.push("news for language servers".to_owned());
+        }
+        let unsent = lock(&self.shared.unsent);
+        let servers = unsent.values().filter(|(_, unsent)| unsent.count() > 0);
+        open.extend(servers.map(|(name, _)| format!("messages to {name}")));
         open.sort();
         open
     }

@@ -2,7 +2,11 @@
 //!
 //! Nothing else in the crate spawns. A child's standard streams are pipes; its error stream is kept as a short tail for
 //! messages. A child ends by [`Child::stop`] (politely, then by force), and at once when its [`Child`] is dropped or the
-//! runtime goes down; each time the whole process group goes with it.
+//! runtime goes down; each time the whole process group goes with it, also when the child ended by itself.
+//!
+//! Two things are beyond a process group, and would need a process that supervises ours: a grandchild that left the group
+//! (`setsid`) is not reached, and when we are killed ourselves (SIGKILL), nobody is left to signal anybody. Children that
+//! read their standard input notice its end even then; one that does not look at it stays.
 
 mod environment;
 mod tail;

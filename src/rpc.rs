@@ -8,7 +8,7 @@ mod codec;
 mod peer;
 
 pub use codec::{Decoder, FrameError, encode};
-pub use peer::{CallError, Fault, Handler, Peer};
+pub use peer::{CallError, Fault, Handler, OnItsWay, Peer, Unsent};
 
 /// The largest frame that is read, in bytes; a longer one ends the connection.
 pub const MAX_FRAME: usize = 64 * 1024 * 1024;

@@ -23,6 +23,7 @@ use super::known::Server;
 use super::settle::Rev;
 use crate::ports::Clock;
 use crate::process::Child;
+use crate::rpc::{OnItsWay, Unsent};
 use crate::text::{Encoding, Splice, Text};
 use crate::workspace::Key;
 
@@ -154,7 +155,8 @@ pub(super) struct Pipes {
 /// A server's task; it ends with the server, and the server with it.
 #[derive(Debug)]
 pub(super) struct Client {
-    commands: mpsc::UnboundedSender<Command>,
+    commands: mpsc::UnboundedSender<(Command, OnItsWay)>,
+    unsent: Unsent,
 }
 
 impl Client {
@@ -168,12 +170,18 @@ impl Client {
         tasks: &TaskTracker,
     ) -> Client {
         let (commands, queue) = mpsc::unbounded_channel();
-        tasks.spawn(session::run(pipes, server, root, clock, sink, queue));
-        Client { commands }
+        let unsent = Unsent::default();
+        tasks.spawn(session::run(pipes, server, root, clock, sink, queue, unsent.clone()));
+        Client { commands, unsent }
+    }
+
+    /// What is on its way to the server: what it shall be told, and what is not written yet.
+    pub(super) fn unsent(&self) -> Unsent {
+        self.unsent.clone()
     }
 
     /// Tells the server something. Never blocks; when it is gone, nothing happens.
     pub(super) fn tell(&self, command: Command) {
-        let _ = self.commands.send(command);
+        let _ = self.commands.send((command, self.unsent.add()));
     }
 }

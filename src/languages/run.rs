@@ -17,6 +17,7 @@ use super::supervisor::Supervisor;
 use super::{Shared, lock};
 use crate::editor::Editor;
 use crate::ports::Clock;
+use crate::rpc::{OnItsWay, Unsent};
 use crate::workspace::Key;
 
 /// How long the editor may take to say that it will send diagnostics.
@@ -54,11 +55,32 @@ impl Servers for Supervisor {
     }
 }
 
+/// The queue of events, as those see it who put something on it.
+#[derive(Clone)]
+pub(super) struct Queue {
+    events: mpsc::UnboundedSender<(Event, OnItsWay)>,
+    /// Events whose effects have not been seen to.
+    pub(super) unsent: Unsent,
+}
+
+impl Queue {
+    /// A queue, and its other end.
+    pub(super) fn new() -> (Queue, mpsc::UnboundedReceiver<(Event, OnItsWay)>) {
+        let (events, other) = mpsc::unbounded_channel();
+        (Queue { events, unsent: Unsent::default() }, other)
+    }
+
+    /// Puts something on the queue; when nobody reads any more, nothing happens.
+    pub(super) fn send(&self, event: Event) {
+        let _ = self.events.send((event, self.unsent.add()));
+    }
+}
+
 /// The reader of the queue.
 pub(super) struct Runner {
     pub(super) hub: Hub,
-    pub(super) events: mpsc::UnboundedReceiver<Event>,
-    pub(super) queue: mpsc::UnboundedSender<Event>,
+    pub(super) events: mpsc::UnboundedReceiver<(Event, OnItsWay)>,
+    pub(super) queue: Queue,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) editor: Arc<dyn Editor>,
     pub(super) servers: Arc<dyn Servers>,
@@ -79,18 +101,19 @@ impl Runner {
                     None => std::future::pending().await,
                 }
             };
-            let effects = tokio::select! {
+            // Until its effects have been seen to, an event counts as under way.
+            let (effects, _on_its_way) = tokio::select! {
                 biased;
                 () = self.over.cancelled() => return,
                 event = self.events.recv() => match event {
                     None => return,
-                    Some(Event::Trust { .. }) => {
+                    Some((Event::Trust { .. }, on_its_way)) => {
                         let trusted = self.servers.trusted(self.hub.roots());
-                        self.hub.handle(Event::Trust { trusted }, self.clock.now())
+                        (self.hub.handle(Event::Trust { trusted }, self.clock.now()), Some(on_its_way))
                     }
-                    Some(event) => self.hub.handle(event, self.clock.now()),
+                    Some((event, on_its_way)) => (self.hub.handle(event, self.clock.now()), Some(on_its_way)),
                 },
-                () = next => self.hub.tick(self.clock.now()),
+                () = next => (self.hub.tick(self.clock.now()), None),
             };
             *lock(&self.shared.census) = self.hub.census();
             for effect in effects {
@@ -103,9 +126,12 @@ impl Runner {
         match effect {
             Effect::Find { key, kind, candidates, folder } => {
                 let (servers, queue) = (Arc::clone(&self.servers), self.queue.clone());
+                // What a server shall be told waits until there is one.
+                let on_its_way = queue.unsent.add();
                 tokio::spawn(async move {
                     let finding = servers.find(&key, &candidates, folder).await;
-                    let _ = queue.send(Event::Found { key, kind, finding });
+                    queue.send(Event::Found { key, kind, finding });
+                    drop(on_its_way);
                 });
             }
             Effect::Start { id, run, server, command, root } => {
@@ -113,13 +139,16 @@ impl Runner {
                 match self.servers.start(&server, &command, root.as_ref()) {
                     Ok(pipes) => {
                         let sink = Arc::new(move |event| {
-                            let _ = queue.send(Event::Server { id, run, event });
+                            queue.send(Event::Server { id, run, event });
                         });
                         let clock = Arc::clone(&self.clock);
-                        clients.insert(id, Client::start(pipes, server, root, clock, sink, &self.shared.clients));
+                        let name = server.name.clone();
+                        let client = Client::start(pipes, server, root, clock, sink, &self.shared.clients);
+                        lock(&self.shared.unsent).insert(id, (name, client.unsent()));
+                        clients.insert(id, client);
                     }
                     Err(why) => {
-                        let _ = queue.send(Event::NotStarted { id, run, why });
+                        queue.send(Event::NotStarted { id, run, why });
                     }
                 }
             }

@@ -11,6 +11,7 @@ use std::path::Path;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex, split};
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::client::{Pipes, Root};

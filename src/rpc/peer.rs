@@ -61,6 +61,34 @@ pub trait Handler: Send + Sync + 'static {
 
 type Pending = HashMap<i64, oneshot::Sender<Result<Value, Fault>>>;
 
+/// Counts messages that are on their way, from when each is put on a queue until it is written or given up. Clones count
+/// together.
+#[derive(Debug, Clone, Default)]
+pub struct Unsent(Arc<AtomicUsize>);
+
+/// A message that is on its way; dropped when it is not any more.
+#[derive(Debug)]
+pub struct OnItsWay(Unsent);
+
+impl Unsent {
+    /// One more.
+    pub fn add(&self) -> OnItsWay {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        OnItsWay(self.clone())
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for OnItsWay {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// One side of a connection. Clones are the same side; when the last is dropped, the connection is closed.
 #[derive(Clone)]
 pub struct Peer {
@@ -73,9 +101,10 @@ struct Shared {
     next: AtomicI64,
     /// `None` once the connection is over.
     pending: Mutex<Option<Pending>>,
-    queue: mpsc::UnboundedSender<Vec<u8>>,
+    queue: mpsc::UnboundedSender<(Vec<u8>, OnItsWay)>,
     /// Bytes on the queue.
     backlog: AtomicUsize,
+    unsent: Unsent,
     over: CancellationToken,
     /// Why it is over; the first reason counts.
     why: OnceLock<String>,
@@ -89,6 +118,22 @@ impl Peer {
         W: AsyncWrite + Unpin + Send + 'static,
         H: Handler,
     {
+        Peer::start_counted(reader, writer, clock, Unsent::default(), handler)
+    }
+
+    /// The same, with what is on its way to the other side counted in `unsent`.
+    pub fn start_counted<R, W, H>(
+        reader: R,
+        writer: W,
+        clock: Arc<dyn Clock>,
+        unsent: Unsent,
+        handler: impl FnOnce(Peer) -> H,
+    ) -> Peer
+    where
+        R: AsyncRead + Unpin + Send + 'static,
+        W: AsyncWrite + Unpin + Send + 'static,
+        H: Handler,
+    {
         let (queue, queued) = mpsc::unbounded_channel();
         let over = CancellationToken::new();
         let shared = Arc::new(Shared {
@@ -96,6 +141,7 @@ impl Peer {
             pending: Mutex::new(Some(HashMap::new())),
             queue,
             backlog: AtomicUsize::new(0),
+            unsent,
             over: over.clone(),
             why: OnceLock::new(),
         });
@@ -184,7 +230,7 @@ impl Shared {
         let length = frame.len();
         if self.backlog.fetch_add(length, Ordering::Relaxed) + length > MAX_BACKLOG {
             self.end("the other side does not read what it is sent");
-        } else if self.queue.send(frame).is_err() {
+        } else if self.queue.send((frame, self.unsent.add())).is_err() {
             self.end("nothing can be sent any more");
         }
     }
@@ -216,11 +262,11 @@ impl Drop for Waiting {
 
 async fn write<W: AsyncWrite + Unpin>(
     mut writer: W,
-    mut queued: mpsc::UnboundedReceiver<Vec<u8>>,
+    mut queued: mpsc::UnboundedReceiver<(Vec<u8>, OnItsWay)>,
     shared: Arc<Shared>,
 ) {
     let work = async {
-        while let Some(frame) = queued.recv().await {
+        while let Some((frame, _on_its_way)) = queued.recv().await {
             writer.write_all(&frame).await?;
             shared.backlog.fetch_sub(frame.len(), Ordering::Relaxed);
             if queued.is_empty() {

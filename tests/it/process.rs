@@ -92,6 +92,12 @@ impl Binary {
         self.notify("initialized", json!({})).await;
     }
 
+    fn terminate(&self) {
+        let id = i32::try_from(self.child.id().unwrap()).unwrap();
+        let pid = rustix::process::Pid::from_raw(id).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    }
+
     async fn code(&mut self) -> Option<i32> {
         tokio::time::timeout(NEVER, self.child.wait()).await.expect("an end").unwrap().code()
     }
@@ -122,9 +128,7 @@ async fn the_end_of_input_ends_it() {
 async fn a_signal_ends_it_in_good_order() {
     let mut binary = Binary::start();
     binary.hello(None, json!({})).await;
-    let id = i32::try_from(binary.child.id().unwrap()).unwrap();
-    let pid = rustix::process::Pid::from_raw(id).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    binary.terminate();
     assert_eq!(binary.code().await, Some(143));
 }
 
@@ -139,6 +143,16 @@ async fn it_does_not_outlive_the_editor_though_its_pipes_stay_open() {
 
 #[tokio::test]
 async fn the_end_of_input_in_the_middle_of_a_call_leaves_no_process_behind() {
+    leaves_no_process_behind(|binary| binary.input = None, 1).await;
+}
+
+#[tokio::test]
+async fn a_signal_in_the_middle_of_a_call_leaves_no_process_behind() {
+    leaves_no_process_behind(|binary| binary.terminate(), 143).await;
+}
+
+/// A language server with a child of its own is gone, and its child too, when the binary has been ended this way.
+async fn leaves_no_process_behind(end: impl FnOnce(&mut Binary), code: i32) {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe");
     let made = Command::new("mkfifo").arg(&pipe).status().await.unwrap();
@@ -168,8 +182,8 @@ async fn the_end_of_input_in_the_middle_of_a_call_leaves_no_process_behind() {
     let write = json!({ "name": "write", "arguments": { "file_path": "one.wedged", "content": "two\n" } });
     binary.send(&json!({ "jsonrpc": "2.0", "id": 2, "method": "ropewalk/callTool", "params": write })).await;
     binary.next(|message| message["method"] == "workspace/applyEdit").await;
-    binary.input = None;
-    assert_eq!(binary.code().await, Some(1));
+    end(&mut binary);
+    assert_eq!(binary.code().await, Some(code));
     // Ends only when nobody has the other end of the pipe any more.
     let rest = tokio::task::spawn_blocking(move || std::io::read_to_string(rest).unwrap());
     assert_eq!(tokio::time::timeout(NEVER, rest).await.expect("all processes to end").unwrap(), "");

@@ -21,7 +21,7 @@ use crate::languages::known::Server;
 use crate::languages::settle::Rev;
 use crate::ports::Clock;
 use crate::process::Child;
-use crate::rpc::Peer;
+use crate::rpc::{OnItsWay, Peer, Unsent};
 use crate::workspace::Key;
 
 /// How long `initialize` may take.
@@ -43,7 +43,8 @@ pub(super) async fn run(
     root: Option<Root>,
     clock: Arc<dyn Clock>,
     sink: Sink,
-    mut commands: mpsc::UnboundedReceiver<Command>,
+    mut commands: mpsc::UnboundedReceiver<(Command, OnItsWay)>,
+    unsent: Unsent,
 ) {
     let (notices, mut noticed) = mpsc::unbounded_channel();
     let registered = Arc::new(Mutex::new(Registered::default()));
@@ -56,7 +57,7 @@ pub(super) async fn run(
         muted: Arc::clone(&muted),
         notices,
     };
-    let peer = Peer::start(pipes.reader, pipes.writer, Arc::clone(&clock), |_| answers);
+    let peer = Peer::start_counted(pipes.reader, pipes.writer, Arc::clone(&clock), unsent, |_| answers);
     let mut queued = Vec::new();
     let greeting = greet(&peer, &server, root.as_ref());
     tokio::pin!(greeting);
@@ -65,7 +66,7 @@ pub(super) async fn run(
         tokio::select! {
             greeted = &mut greeting => break greeted,
             command = commands.recv() => match command {
-                Some(Command::Shutdown(_)) | None => break Err("was ended while it started".to_owned()),
+                Some((Command::Shutdown(_), _)) | None => break Err("was ended while it started".to_owned()),
                 Some(command) => queued.push(command),
             },
         }
@@ -89,7 +90,7 @@ pub(super) async fn run(
                 documents: HashMap::new(),
                 pulls: JoinSet::new(),
             };
-            for command in queued {
+            for (command, _on_its_way) in queued {
                 session.obey(command);
             }
             session.serve(&mut commands, &mut noticed).await
@@ -167,7 +168,7 @@ impl Session {
     /// Serves until the server is gone or shall go; why.
     async fn serve(
         &mut self,
-        commands: &mut mpsc::UnboundedReceiver<Command>,
+        commands: &mut mpsc::UnboundedReceiver<(Command, OnItsWay)>,
         noticed: &mut mpsc::UnboundedReceiver<Notice>,
     ) -> String {
         loop {
@@ -181,11 +182,11 @@ impl Session {
             };
             tokio::select! {
                 command = commands.recv() => match command {
-                    Some(Command::Shutdown(grace)) => {
+                    Some((Command::Shutdown(grace), _)) => {
                         self.shut_down(grace).await;
                         return "was ended".into();
                     }
-                    Some(command) => self.obey(command),
+                    Some((command, _on_its_way)) => self.obey(command),
                     None => return "was dropped".into(),
                 },
                 notice = noticed.recv() => match notice {

@@ -214,3 +214,33 @@ async fn doctor_hears_of_every_server() {
     let mine = status.iter().find(|server| server.name == "mine").unwrap();
     assert!(mine.runs_project_code && mine.running.is_empty() && mine.languages == ["toml"]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_is_on_its_way_to_servers_is_open_work() {
+    let mut bench = Bench::new();
+    assert_eq!(bench.languages.open_work(), ["news for language servers"], "the settings, from the start");
+    bench.quiesce().await;
+    assert!(bench.languages.open_work().is_empty());
+    let doc = bench.open("a.py", "a\n");
+    assert_eq!(bench.languages.open_work(), ["news for language servers"]);
+    let mut server = bench.server().await;
+    bench.quiesce().await;
+    assert_eq!(bench.languages.open_work(), ["messages to ruff"], "it has not started yet");
+    server.initialize(PUSHES()).await;
+    server.expect("textDocument/didOpen").await;
+    bench.quiesce().await;
+    assert!(bench.languages.open_work().is_empty());
+    // It does not read: more than the pipe holds stays on the queue.
+    bench.replace(&doc, 0..0, &"x".repeat(2 << 20));
+    bench.quiesce().await;
+    assert_eq!(bench.languages.open_work(), ["messages to ruff"]);
+    server.expect("textDocument/didChange").await;
+    bench.quiesce().await;
+    assert!(bench.languages.open_work().is_empty());
+    // What was for a server that is gone is on its way no more.
+    bench.replace(&doc, 0..0, &"x".repeat(2 << 20));
+    bench.quiesce().await;
+    drop(server);
+    bench.quiesce().await;
+    assert!(bench.languages.open_work().is_empty());
+}

@@ -450,7 +450,7 @@ proptest! {
         let errors = |list: &[Problem]| list.iter().any(|problem| problem.severity == Severity::Error);
         let known = sources.iter().filter(fresh).any(|source| errors(&source.new) || errors(&source.present));
         let hidden = sources.iter().filter(fresh).any(|source| {
-            source.cut > 0 && source.new.is_empty() && source.present.is_empty()
+            source.unread > 0 || source.cut > 0 && source.new.is_empty() && source.present.is_empty()
         });
         let old = sources.iter().filter(fresh).any(|source| source.unchanged_errors > 0);
         let text = render(&DiagnosticsReport { documents: vec![document(sources)], other_files: Vec::new() });

@@ -207,13 +207,12 @@ impl Dispatch {
         let (mut timing, mut made) = (Timing::default(), None);
         let name = catalog::find(&self.tools, &params.name)
             .map_or_else(|_| params.name.clone(), |entry| entry.traits().name.to_owned());
-        let ended = match misfit {
-            Some(misfit) => Err(misfit),
-            None => {
-                let living = self.live(&params, &call_id, context, budget, ticket, since, &mut timing, &mut made);
-                // Boxed, for the future of a whole life is large and would be moved about with everything that holds it.
-                contained(&name, Box::pin(living)).await.unwrap_or_else(Err)
-            }
+        let ended = if let Some(misfit) = misfit {
+            Err(misfit)
+        } else {
+            let living = self.live(&params, &call_id, context, budget, ticket, since, &mut timing, &mut made);
+            // Boxed, for the future of a whole life is large and would be moved about with everything that holds it.
+            contained(&name, Box::pin(living)).await.unwrap_or_else(Err)
         };
         if let Some(report) = made.as_ref().and_then(|made| made.report.as_ref()) {
             self.late.reported(&session.id, report);

@@ -290,6 +290,11 @@ mod tests {
             (linked(".envrc", "/w/elsewhere"), Ask, true),
             (inside(".env"), Ask, true),
             (outside("/home/me/.bashrc"), Ask, true),
+            (Place { asked: "file:///w/%2Egit/config".to_owned(), ..unnamed() }, Ask, true),
+            (Place { asked: "untitled:.bashrc".to_owned(), ..unnamed() }, Ask, true),
+            (Place { asked: "untitled:%2Ebashrc?q#f".to_owned(), ..unnamed() }, Ask, true),
+            (Place { asked: "untitled:%252Ebashrc".to_owned(), ..unnamed() }, Allow, false),
+            (Place { paths: vec!["/w/a".into(), "/w/.git/config".into()], ..inside("a") }, Ask, true),
         ] {
             let judged = judge(Rule::Write, &Reach { writes: vec![place.clone()], ..Reach::default() });
             assert_eq!((judged.decision, judged.singly), (decision, singly), "{place:?}: {}", judged.reason);

@@ -238,13 +238,11 @@ fn target_of_path(
     spelled: impl FnOnce() -> String,
 ) -> Target {
     let key = Key::File(path.clone());
-    match documents.get(&key) {
-        Some(document) => target_of_document(disk, roots, documents, &document),
-        None => {
-            let inside = roots.holding(&path).is_some();
-            Target { key, uri: spelled(), shown: shown(roots, &path), paths: vec![path], inside }
-        }
+    if let Some(document) = documents.get(&key) {
+        return target_of_document(disk, roots, documents, &document);
     }
+    let inside = roots.holding(&path).is_some();
+    Target { key, uri: spelled(), shown: shown(roots, &path), paths: vec![path], inside }
 }
 
 /// See [`Target::paths`].

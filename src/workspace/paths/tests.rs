@@ -229,6 +229,37 @@ fn open_documents_are_spelled_as_the_editor_spells_them() {
 }
 
 #[test]
+fn a_document_stands_for_the_files_it_may_be_saved_to() {
+    let (roots, documents) = (Roots::from_paths(&disk(), [Path::new("/w/a")]), Documents::new());
+    // Opened while `dangling` was a file, and of another file than the one it leads to now.
+    documents.open(file("/w/dangling"), "file:///w/dangling", "rust", 1, "");
+    for (uri, paths, inside) in [
+        ("file:///w/dangling", &["/w/dangling", "/w/a/none"][..], false),
+        ("file:///w/link/both", &["/w/a/both"], true),
+        ("file:///w/a/bo%74h", &["/w/a/both"], true),
+        ("file:///w/a/x%3Fy", &["/w/a/x?y"], true),
+        ("file:///w/a/x?y", &["/w/a/x?y", "/w/a/x"], true),
+        ("untitled:/w/link/new", &["/w/a/new"], true),
+        ("untitled:///w/a/out/f", &["/else/f"], false),
+        ("untitled://host/w/a/f", &["/w/a/f"], true),
+        ("untitled:w%2Fa/../b", &["/w/b"], false),
+        ("untitled:Untitled-1", &[], true),
+        ("untitled:Untitled-2?a/b", &[], true),
+        ("untitled:/w/a/%00", &[], true),
+        ("vscode-notebook-cell:/w/a/n#W0", &["/w/a/n#W0", "/w/a/n"], true),
+        ("file://", &[], true),
+    ] {
+        let key = key_of_uri(&disk(), uri).unwrap();
+        documents.open(key, uri, "rust", 1, "");
+        let target = resolve(&disk(), &roots, &documents, uri).unwrap();
+        let paths: Vec<PathBuf> = paths.iter().map(PathBuf::from).collect();
+        assert_eq!((target.paths, target.inside), (paths, inside), "{uri}");
+    }
+    let closed = resolve(&disk(), &roots, &documents, "/w/link/sub/f").unwrap();
+    assert_eq!((closed.paths, closed.inside), (vec![PathBuf::from("/w/a/sub/f")], true));
+}
+
+#[test]
 fn names_that_mean_nothing_are_refused_with_words() {
     check(
         &["/w/a"],

@@ -8,6 +8,7 @@ mod pull;
 mod report;
 mod session;
 mod tsserver;
+mod unable;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -10,6 +10,7 @@ use tracing::{debug, warn};
 
 use super::capabilities::{folder, placeholders};
 use super::report::{Published, published};
+use super::unable::Unable;
 use super::{Root, ServerEvent, Sink};
 use crate::languages::known::{Server, filled, section};
 use crate::rpc::{Fault, Handler};
@@ -121,6 +122,7 @@ pub(super) struct Answers {
     /// It has answered in a way of its own, so that what it publishes besides, about nobody knows which text, is
     /// dropped.
     pub(super) muted: Arc<AtomicBool>,
+    pub(super) unable: Arc<Unable>,
     pub(super) notices: mpsc::UnboundedSender<Notice>,
 }
 
@@ -144,6 +146,7 @@ impl Answers {
 
 impl Handler for Answers {
     fn request(&self, method: &str, params: Value) -> Result<Value, Fault> {
+        self.unable.hear(method, &params);
         if let Some(answer) = self.server.answers.get(method) {
             return Ok(answer.clone());
         }
@@ -184,6 +187,7 @@ impl Handler for Answers {
     }
 
     fn notification(&self, method: &str, params: Value) {
+        self.unable.hear(method, &params);
         match method {
             "textDocument/publishDiagnostics" => {
                 if self.muted.load(Ordering::Relaxed) {
@@ -236,6 +240,7 @@ mod tests {
                 registered,
                 sink: Arc::new(|_| {}),
                 muted: Arc::default(),
+                unable: Arc::default(),
                 notices,
             },
             queue,

@@ -16,6 +16,7 @@ use super::answers::{Answers, Notice, Registered};
 use super::capabilities::{Abilities, abilities, initialize};
 use super::documents::Document;
 use super::pull::{Memory, Outcome, pull};
+use super::unable::Unable;
 use super::{Command, Pipes, Root, ServerEvent, Sink, tsserver};
 use crate::languages::known::Server;
 use crate::languages::settle::Rev;
@@ -49,12 +50,14 @@ pub(super) async fn run(
     let (notices, mut noticed) = mpsc::unbounded_channel();
     let registered = Arc::new(Mutex::new(Registered::default()));
     let muted = Arc::new(AtomicBool::new(false));
+    let unable = Arc::new(Unable::default());
     let answers = Answers {
         server: Arc::clone(&server),
         root: root.clone(),
         registered: Arc::clone(&registered),
         sink: Arc::clone(&sink),
         muted: Arc::clone(&muted),
+        unable: Arc::clone(&unable),
         notices,
     };
     let peer = Peer::start_counted(pipes.reader, pipes.writer, Arc::clone(&clock), unsent, |_| answers);
@@ -86,6 +89,7 @@ pub(super) async fn run(
                 abilities,
                 tsserver: server.tsserver,
                 muted,
+                unable,
                 registered,
                 documents: HashMap::new(),
                 pulls: JoinSet::new(),
@@ -159,6 +163,7 @@ struct Session {
     /// See [`Server::tsserver`].
     tsserver: bool,
     muted: Arc<AtomicBool>,
+    unable: Arc<Unable>,
     registered: Arc<Mutex<Registered>>,
     documents: HashMap<Key, Open>,
     pulls: JoinSet<Asked>,
@@ -335,7 +340,8 @@ impl Session {
         // An answer that crossed with a change, or with the end of the document, is about a text nobody has any more.
         let Some(open) = self.documents.get_mut(&key).filter(|open| open.document.rev == rev) else { return };
         open.asking = None;
-        match outcome.failed {
+        let unable = self.unable.why(&open.document.uri).map(str::to_owned);
+        match outcome.failed.clone().or(unable) {
             Some(why) => (self.sink)(ServerEvent::PullFailed { key, rev, why }),
             None if outcome.memory.is_empty() => {}
             None => {

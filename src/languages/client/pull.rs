@@ -27,13 +27,16 @@ pub(super) struct Remembered {
 /// The last answers for a document, by identifier.
 pub(super) type Memory = BTreeMap<Option<String>, Remembered>;
 
+/// What was said of other documents, by URI.
+type Related = Vec<(String, Vec<Value>)>;
+
 /// What became of asking.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Outcome {
     /// What to remember for the next time.
     pub(super) memory: Memory,
     /// What was said of other documents, by URI.
-    pub(super) related: Vec<(String, Vec<Value>)>,
+    pub(super) related: Related,
     /// Identifiers that must never be asked again: the server does not know the request.
     pub(super) never: Vec<Option<String>>,
     /// Why there is no answer, if there is none.
@@ -105,7 +108,7 @@ pub(super) async fn pull(
 }
 
 /// An answer as what to remember, and what it says of other documents; the error says why it is none.
-fn read(answer: Value, last: Option<&Remembered>) -> Result<(Remembered, Vec<(String, Vec<Value>)>), String> {
+fn read(answer: Value, last: Option<&Remembered>) -> Result<(Remembered, Related), String> {
     let Answer { report, related, remarks } = report::answer(answer)?;
     for remark in remarks {
         warn!(remark, "a report of another document was left out");

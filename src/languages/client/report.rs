@@ -151,27 +151,27 @@ pub(super) mod tests {
 
     #[test]
     fn what_is_no_report_is_no_empty_one() {
-        fn check(value: Value, expected: Result<&str, &str>) {
+        fn check(value: &Value, expected: Result<&str, &str>) {
             let found = answer(value.clone()).map(|answer| format!("{:?}", answer.report));
             assert_eq!(found.as_deref().map_err(String::as_str), expected, "{value}");
         }
-        check(json!({ "kind": "full", "items": [] }), Ok("Full { result_id: None, items: [] }"));
+        check(&json!({ "kind": "full", "items": [] }), Ok("Full { result_id: None, items: [] }"));
         check(
-            json!({ "kind": "full", "resultId": "r", "items": [] }),
+            &json!({ "kind": "full", "resultId": "r", "items": [] }),
             Ok(r#"Full { result_id: Some("r"), items: [] }"#),
         );
-        check(json!({ "kind": "unchanged", "resultId": "r" }), Ok(r#"Unchanged { result_id: Some("r") }"#));
-        check(json!({ "kind": "unchanged", "resultId": 7 }), Ok("Unchanged { result_id: None }"));
-        check(json!(null), Err("it is null, not an object"));
-        check(json!([]), Err("it is a list, not an object"));
-        check(json!("x"), Err("it is a text, not an object"));
-        check(json!({}), Err("it has no `kind`"));
-        check(json!({ "items": [] }), Err("it has no `kind`"));
-        check(json!({ "kind": 1, "items": [] }), Err("its `kind` is a number, neither `full` nor `unchanged`"));
-        check(json!({ "kind": "half", "items": [] }), Err("its `kind` is neither `full` nor `unchanged`"));
-        check(json!({ "kind": "full" }), Err("it has no `items`"));
-        check(json!({ "kind": "full", "items": null }), Err("its `items` is null, not a list"));
-        check(json!({ "kind": "full", "items": "none" }), Err("its `items` is a text, not a list"));
+        check(&json!({ "kind": "unchanged", "resultId": "r" }), Ok(r#"Unchanged { result_id: Some("r") }"#));
+        check(&json!({ "kind": "unchanged", "resultId": 7 }), Ok("Unchanged { result_id: None }"));
+        check(&json!(null), Err("it is null, not an object"));
+        check(&json!([]), Err("it is a list, not an object"));
+        check(&json!("x"), Err("it is a text, not an object"));
+        check(&json!({}), Err("it has no `kind`"));
+        check(&json!({ "items": [] }), Err("it has no `kind`"));
+        check(&json!({ "kind": 1, "items": [] }), Err("its `kind` is a number, neither `full` nor `unchanged`"));
+        check(&json!({ "kind": "half", "items": [] }), Err("its `kind` is neither `full` nor `unchanged`"));
+        check(&json!({ "kind": "full" }), Err("it has no `items`"));
+        check(&json!({ "kind": "full", "items": null }), Err("its `items` is null, not a list"));
+        check(&json!({ "kind": "full", "items": "none" }), Err("its `items` is a text, not a list"));
     }
 
     #[test]
@@ -191,32 +191,32 @@ pub(super) mod tests {
 
     #[test]
     fn publications_are_read_as_far_as_they_go() {
-        fn check(value: Value, expected: &str) {
+        fn check(value: &Value, expected: &str) {
             let found = match published(value.clone()) {
                 Err(why) => why,
                 Ok(Published { version, items, .. }) => format!("{version:?} {items:?}"),
             };
             assert_eq!(found, expected, "{value}");
         }
-        check(json!({ "uri": "u:a", "version": 3, "diagnostics": [] }), "Some(3) Ok([])");
-        check(json!({ "uri": "u:a", "diagnostics": [] }), "None Ok([])");
-        check(json!({ "uri": "u:a", "version": null, "diagnostics": [] }), "None Ok([])");
+        check(&json!({ "uri": "u:a", "version": 3, "diagnostics": [] }), "Some(3) Ok([])");
+        check(&json!({ "uri": "u:a", "diagnostics": [] }), "None Ok([])");
+        check(&json!({ "uri": "u:a", "version": null, "diagnostics": [] }), "None Ok([])");
         // A version that is there and odd is not the same as none.
-        check(json!({ "uri": "u:a", "version": "3", "diagnostics": [] }), "Some(3) Ok([])");
-        check(json!({ "uri": "u:a", "version": 3.0, "diagnostics": [] }), "Some(3) Ok([])");
-        check(json!({ "uri": "u:a", "version": 3.5, "diagnostics": [] }), "Some(-1) Ok([])");
-        check(json!({ "uri": "u:a", "version": 1e300, "diagnostics": [] }), "Some(-1) Ok([])");
-        check(json!({ "uri": "u:a", "version": [3], "diagnostics": [] }), "Some(-1) Ok([])");
-        check(json!({ "uri": "u:a" }), r#"None Err("it has no `diagnostics`")"#);
-        check(json!({ "uri": "u:a", "diagnostics": null }), r#"None Err("its `diagnostics` is null, not a list")"#);
+        check(&json!({ "uri": "u:a", "version": "3", "diagnostics": [] }), "Some(3) Ok([])");
+        check(&json!({ "uri": "u:a", "version": 3.0, "diagnostics": [] }), "Some(3) Ok([])");
+        check(&json!({ "uri": "u:a", "version": 3.5, "diagnostics": [] }), "Some(-1) Ok([])");
+        check(&json!({ "uri": "u:a", "version": 1e300, "diagnostics": [] }), "Some(-1) Ok([])");
+        check(&json!({ "uri": "u:a", "version": [3], "diagnostics": [] }), "Some(-1) Ok([])");
+        check(&json!({ "uri": "u:a" }), r#"None Err("it has no `diagnostics`")"#);
+        check(&json!({ "uri": "u:a", "diagnostics": null }), r#"None Err("its `diagnostics` is null, not a list")"#);
         check(
-            json!({ "uri": "u:a", "diagnostics": { "a": 1 } }),
+            &json!({ "uri": "u:a", "diagnostics": { "a": 1 } }),
             r#"None Err("its `diagnostics` is an object, not a list")"#,
         );
-        check(json!({ "diagnostics": [] }), "it has no `uri`");
-        check(json!({ "uri": 1, "diagnostics": [] }), "`uri` is a number, not a text");
-        check(json!(["u:a", 3]), "it is a list, not an object");
-        check(json!(null), "it is null, not an object");
+        check(&json!({ "diagnostics": [] }), "it has no `uri`");
+        check(&json!({ "uri": 1, "diagnostics": [] }), "`uri` is a number, not a text");
+        check(&json!(["u:a", 3]), "it is a list, not an object");
+        check(&json!(null), "it is null, not an object");
     }
 
     /// JSON with the protocol's own names in it.

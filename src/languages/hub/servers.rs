@@ -44,6 +44,7 @@ pub(super) enum Phase {
 
 /// A server that was started.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent facts")]
 pub(super) struct Running {
     pub(super) id: ServerId,
     pub(super) server: Arc<Server>,

@@ -409,7 +409,11 @@ impl Hub {
             return settled(Verdict::Pending, None, Some(why.to_owned()));
         }
         if self.has_been_silent(track, waiting.started) {
-            return settled(Verdict::NeverReported, None, None);
+            // One that has only ever failed so far is not one that has nothing to say.
+            return match track.and_then(|track| track.fault(Rev::MIN..=doc.limit)) {
+                Some(why) => settled(Verdict::Pending, None, Some(why.to_owned())),
+                None => settled(Verdict::NeverReported, None, None),
+            };
         }
         if waiting.mode == WaitMode::None && track.is_some_and(Track::spoke) {
             return settled(Verdict::Stale, None, None);

@@ -332,3 +332,21 @@ async fn a_server_that_takes_no_changes_knows_only_what_is_saved() {
     let report = bench.languages.report(Some(&doc), None, &Wait::default(), &CancellationToken::new()).await;
     assert_eq!(told(&report), "ruff fresh@2 0ms present=[0:0 bad]");
 }
+
+#[tokio::test(start_paused = true)]
+async fn one_that_has_only_ever_failed_is_not_one_with_nothing_to_say() {
+    let mut bench = Bench::new();
+    let doc = bench.open("a.py", "a\n");
+    let mut server = bench.server().await;
+    server.initialize(PULLS()).await;
+    for _ in 0..2 {
+        let ask = server.expect("textDocument/diagnostic").await;
+        server.reply(&ask, Value::Null).await;
+    }
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    let settle = bench.settle(vec![bench.edit(&doc, 0..0, "x\n")]);
+    assert_eq!(
+        told(&settle.await.unwrap()),
+        "ruff pending@2 700ms (its answer could not be read: it is null, not an object)"
+    );
+}

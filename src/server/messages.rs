@@ -99,11 +99,11 @@ impl Fault {
     }
 
     fn code(&self) -> ErrorCode {
-        let Outline { sound, utf8, jsonrpc, id, method, .. } = &self.outline;
+        let Outline { sound, utf8, method, .. } = &self.outline;
         if !sound || !utf8 {
             return ErrorCode::ParseError;
         }
-        let valid = jsonrpc.one().is_some_and(|version| version == "2.0") && *id != Field::Unclear;
+        let valid = self.outline.is_sound();
         match method {
             Field::One(method) if valid && method.is_empty() => ErrorCode::MethodNotFound,
             Field::One(_) if valid => ErrorCode::InvalidParams,
@@ -123,8 +123,8 @@ pub(super) fn read(body: &[u8]) -> Message {
     }
     let outline = Outline::of(body);
     // These have a meaning that needs no params, and nobody can do without it.
-    if let (true, true, Some(method @ ("shutdown" | "exit" | "initialized"))) =
-        (outline.sound, outline.utf8, outline.method.one().map(String::as_str))
+    if outline.is_sound()
+        && let Some(method @ ("shutdown" | "exit" | "initialized")) = outline.method.one().map(String::as_str)
     {
         let bare = Request::build(method.to_owned());
         match &outline.id {
@@ -265,7 +265,11 @@ mod tests {
                 r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"?"}}"#,
                 r#"answer {"jsonrpc":"2.0","error":{"code":-32700,"message":"?"},"id":null}"#,
             ),
-            // The end comes whatever its params are.
+            // The end comes whatever its params are; but it must be meant.
+            (
+                r#"{"jsonrpc":"1.0","method":"exit"}"#,
+                "fault: the message cannot be read: expected JSON-RPC version \"2.0\" at line 1 column 16",
+            ),
             (r#"{"jsonrpc":"2.0","method":"exit","params":[1e999]}"#, r#"{"jsonrpc":"2.0","method":"exit"}"#),
             (
                 r#"{"jsonrpc":"2.0","id":4,"method":"shutdown","params":[1e999]}"#,

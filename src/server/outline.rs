@@ -66,6 +66,12 @@ impl Outline {
         outline.sound = walked.and_then(|()| parser.end()).is_ok();
         outline
     }
+
+    /// Whether nothing but its params, or its result, can be what is wrong with it.
+    pub(super) fn is_sound(&self) -> bool {
+        let version = self.jsonrpc.one().is_some_and(|version| version == "2.0");
+        self.sound && self.utf8 && self.object && version && self.id != Field::Unclear
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

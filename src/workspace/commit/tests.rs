@@ -2,5 +2,6 @@
 
 mod closed;
 mod fake;
+mod much;
 mod open;
 mod property;

@@ -119,6 +119,34 @@ async fn a_link_that_appeared_in_between_is_not_followed() {
     assert_eq!(bench.disk.bytes("/etc/a.txt").unwrap(), b"two\n");
 }
 
+/// A circle of links has no file at its end, and never had.
+#[tokio::test]
+async fn a_link_that_leads_nowhere_is_told_as_that() {
+    let bench = bench(MemoryDisk::new().with_dir("/work").with_link(PATH, "a.txt"));
+    let refused = bench.replace("two", "2").await.unwrap_err();
+    assert_eq!(refused.kind, RefusalKind::Failed);
+    assert!(refused.message.starts_with("a.txt is a symbolic link that leads to no file ("), "{}", refused.message);
+}
+
+/// A file that is too long is refused before it is read, in the words in which `read` refuses it.
+#[tokio::test]
+async fn a_file_that_is_too_long_is_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = SystemDisk.canonicalize(folder.path()).unwrap().join("sparse.bin");
+    SystemDisk.create(&path, b"").unwrap();
+    let file = rustix::fs::open(&path, rustix::fs::OFlags::WRONLY, rustix::fs::Mode::empty()).unwrap();
+    rustix::fs::ftruncate(&file, crate::workspace::view::MAX_FILE_BYTES + 1).unwrap();
+    let bench = Bench::over(SystemDisk, Counting::default());
+    let change = change(&path, Replace("a".into(), "b".into()));
+    let preview = bench.workspace.preview(&change).await.err().unwrap();
+    let view = bench.workspace.view(&change.target).await.unwrap_err();
+    let refused = bench.replace_in(&path, "a", "b").await.unwrap_err();
+    for other in [preview, view] {
+        assert_eq!((other.kind, &other.message), (refused.kind, &refused.message));
+    }
+    assert!(refused.message.starts_with("sparse.bin has 52428801 bytes"), "{}", refused.message);
+}
+
 #[tokio::test]
 async fn files_with_two_names_or_another_owner_are_overwritten_in_place() {
     let linked = || MemoryDisk::new().with_file(PATH, "one\ntwo\n").with_hard_link("/work/b.txt", PATH);
@@ -202,6 +230,15 @@ async fn on_a_real_disk() {
     rustix::fs::link(&path, &twin).unwrap();
     bench.replace_in(&path, "one", "1").await.unwrap();
     assert_eq!(SystemDisk.read(&twin).unwrap(), b"1\r\n2\r\n3\r\n");
+
+    // As long a name as most file systems take, of characters that a copy's name must not be cut within.
+    let (long, second) = (root.join("é".repeat(127)), root.join("second"));
+    SystemDisk.create(&long, b"two\n").unwrap();
+    rustix::fs::link(&long, &second).unwrap();
+    bench.replace_in(&long, "two", "2").await.unwrap();
+    assert_eq!(SystemDisk.read(&second).unwrap(), b"2\n");
+    SystemDisk.remove(&long).unwrap();
+    SystemDisk.remove(&second).unwrap();
 
     bench.replace_in(&fresh, "", "new\n").await.unwrap();
     assert_eq!(SystemDisk.read(&fresh).unwrap(), b"new\n");

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-/// The ESLint server's number for "checked without trouble" in its `eslint/status`.
+/// The `ESLint` server's number for "checked without trouble" in its `eslint/status`.
 const STATUS_OK: i64 = 1;
 
 /// The documents that the server cannot check, by URI, and why.

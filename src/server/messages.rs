@@ -76,7 +76,7 @@ impl Fault {
         let possible = match method {
             Field::One(method) => SYNC.contains(&method.as_str()),
             Field::Unclear => true,
-            Field::Absent => !(*sound && *object) && !self.is_answer(),
+            Field::Absent => !(self.is_answer() || *sound && *object),
         };
         possible.then(|| LostSync { method: method.one().cloned(), uri: uri.one().cloned() })
     }

@@ -66,11 +66,11 @@ where
                 Some(id) => self.requested(id, request),
             },
             Some(Message::Answer(answer)) => {
-                self.contained("an answer", || self.front.outbox.answered(answer));
+                contained("an answer", || self.front.outbox.answered(answer));
                 ready(Ok(None)).boxed()
             }
             Some(Message::Fault(fault)) => {
-                self.contained("what cannot be read", || self.front.unreadable(&fault));
+                contained("what cannot be read", || self.front.unreadable(&fault));
                 ready(Ok(fault.answer())).boxed()
             }
         }
@@ -98,20 +98,13 @@ where
             "initialized" => self.inner.call(request).boxed(),
             _ => {
                 let (method, _, params) = request.into_parts();
-                self.contained(&method, || {
+                contained(&method, || {
                     if !self.front.notified(&method, params.unwrap_or_default()) {
                         debug!(%method, "an unknown notification");
                     }
                 });
                 ready(Ok(None)).boxed()
             }
-        }
-    }
-
-    /// A panic costs only the message that it is about.
-    fn contained(&self, what: &str, apply: impl FnOnce()) {
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(apply)) {
-            error!(panic = words(&*panic), "{what} made us panic");
         }
     }
 
@@ -200,6 +193,13 @@ struct Place {
 impl Drop for Place {
     fn drop(&mut self) {
         self.running.lock().remove(&self.id);
+    }
+}
+
+/// A panic costs only the message that it is about.
+fn contained(what: &str, apply: impl FnOnce()) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(apply)) {
+        error!(panic = words(&*panic), "{what} made us panic");
     }
 }
 

@@ -36,6 +36,7 @@ impl<T> Field<T> {
 }
 
 /// The outline of a message.
+#[expect(clippy::struct_excessive_bools, reason = "four independent facts about some bytes")]
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Outline {
     /// Whether the syntax holds to the end, so that a field that was not seen is not there.

@@ -36,16 +36,12 @@ enum Since {
 impl Asked {
     /// Whether it has to be asked for; while a question is open, what happened is only noted.
     fn ask(&mut self, key: &Key, happened: Since) -> bool {
-        match self.0.get_mut(key) {
-            Some(since) => {
-                *since = happened.max(*since);
-                false
-            }
-            None => {
-                self.0.insert(key.clone(), Since::Nothing);
-                true
-            }
+        if let Some(since) = self.0.get_mut(key) {
+            *since = happened.max(*since);
+            return false;
         }
+        self.0.insert(key.clone(), Since::Nothing);
+        true
     }
 }
 
@@ -139,8 +135,9 @@ impl Front {
         if lost.uri.is_some() {
             return self.lost(&lost, &why);
         }
-        let doubted = self.rooms.workspace.documents.doubt_all(&why);
-        self.resync_all(doubted.into_iter().filter(|document| !open.contains(&document.key)).collect(), &why);
+        let mut doubted = self.rooms.workspace.documents.doubt_all(&why);
+        doubted.retain(|document| !open.contains(&document.key));
+        self.resync_all(&doubted, &why);
     }
 
     /// The open documents that a URI of the editor's means. Usually it is spelled as it was when the document was opened.
@@ -169,24 +166,27 @@ impl Front {
                 }
             }
             (Some("textDocument/didChange"), []) => self.appeared(uri, 0, why),
-            (_, keys) => keys.iter().for_each(|key| self.doubt(key, why)),
+            (_, keys) => {
+                for key in keys {
+                    self.doubt(key, why);
+                }
+            }
         }
     }
 
     fn lost_of_all(self: &Arc<Self>, why: &str) {
         let doubted = self.rooms.workspace.documents.doubt_all(why);
-        self.resync_all(doubted, why);
+        self.resync_all(&doubted, why);
     }
 
     /// A document that is not open to us is open to the editor, so that we have missed its beginning.
     fn appeared(self: &Arc<Self>, uri: &str, version: i32, why: &str) {
-        match paths::key_of_uri(&*self.rooms.workspace.ports.disk, uri) {
-            Some(key) => {
-                let why = format!("the text of {uri} is not known: {why}");
-                self.open_in_doubt(key, uri, "", version, None, &why);
-            }
-            None => debug!(uri, "a change of a document that is not mirrored"),
-        }
+        let Some(key) = paths::key_of_uri(&*self.rooms.workspace.ports.disk, uri) else {
+            debug!(uri, "a change of a document that is not mirrored");
+            return;
+        };
+        let why = format!("the text of {uri} is not known: {why}");
+        self.open_in_doubt(key, uri, "", version, None, &why);
     }
 
     fn open_in_doubt(
@@ -206,7 +206,9 @@ impl Front {
     /// It is about one of these documents, and nobody can tell which.
     fn undecided(self: &Arc<Self>, uri: &str, several: &[Key], what: &str) {
         let why = format!("{what} of {uri} came, which is open in {} buffers by other spellings", several.len());
-        several.iter().for_each(|key| self.doubt(key, &why));
+        for key in several {
+            self.doubt(key, &why);
+        }
     }
 
     fn doubt(self: &Arc<Self>, key: &Key, why: &str) {
@@ -214,10 +216,12 @@ impl Front {
         self.resync(key, why, Since::Lost);
     }
 
-    fn resync_all(self: &Arc<Self>, doubted: Vec<Snapshot>, why: &str) {
+    fn resync_all(self: &Arc<Self>, doubted: &[Snapshot], why: &str) {
         if self.outbox.abilities().resync {
-            doubted.iter().for_each(|document| self.resync(&document.key, why, Since::Lost));
-        } else if let [one] = doubted.as_slice() {
+            for document in doubted {
+                self.resync(&document.key, why, Since::Lost);
+            }
+        } else if let [one] = doubted {
             self.tell_lost(&one.uri, why);
         } else if !doubted.is_empty() {
             self.tell_lost(&format!("{} documents", doubted.len()), why);

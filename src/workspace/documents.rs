@@ -326,9 +326,7 @@ impl Documents {
 
     /// Something was lost, and nobody knows of which document: every one is in doubt. Gives them, sorted by URI.
     pub fn doubt_all(&self, why: &str) -> Vec<Snapshot> {
-        for document in self.lock().open.values_mut() {
-            document.trust = Sync::Suspect(why.to_owned());
-        }
+        self.lock().open.values_mut().for_each(|document| document.trust = Sync::Suspect(why.to_owned()));
         self.all()
     }
 

@@ -471,9 +471,12 @@ impl Run {
             return;
         }
         let (last, upwards) = (splices.len().saturating_sub(1), is(splices.len().saturating_sub(1)));
-        *self = match upwards || is(0) {
-            true => Run { next: if upwards { last.checked_sub(1) } else { Some(1) }, upwards, length: 1 },
-            false => Run::default(),
+        *self = if upwards {
+            Run { next: last.checked_sub(1), upwards, length: 1 }
+        } else if is(0) {
+            Run { next: Some(1), upwards, length: 1 }
+        } else {
+            Run::default()
         };
     }
 }

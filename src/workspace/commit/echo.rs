@@ -42,8 +42,8 @@ pub(super) enum Verdict {
     },
 }
 
-/// So many splices, at most, are looked at for guesses about later texts: 2000 guesses about an edit of 30 places.
-const LOOKS: usize = 1 << 16;
+/// So many splices, at most, are looked at for guesses about later texts: 2000 guesses about an edit of 16 places.
+const LOOKS: usize = 1 << 15;
 
 /// So many bytes, at most, and as many times the text's own length, are compared in vain.
 const COMPARED: usize = 1 << 22;

@@ -116,7 +116,7 @@ fn following_thousands_of_changes_is_no_work() {
         for lines in [250, 1000] {
             for forward in [false, true] {
                 for halves in [false, true] {
-                    let halves = halves && !old.is_empty() && !new.is_empty();
+                    let halves = halves && (old, new) == ("x", "y");
                     let echo = if forward {
                         many(lines, (old, new), 0..lines, halves)
                     } else {

@@ -42,8 +42,8 @@ pub(super) enum Verdict {
     },
 }
 
-/// So many splices, at most, are looked at for guesses about later texts: 2000 guesses about an edit of 30 places.
-const LOOKS: usize = 1 << 16;
+/// So many splices, at most, are looked at for guesses about later texts: 2000 guesses about an edit of 16 places.
+const LOOKS: usize = 1 << 15;
 
 /// So many bytes, at most, and as many times the text's own length, are compared in vain.
 const COMPARED: usize = 1 << 22;
@@ -471,9 +471,12 @@ impl Run {
             return;
         }
         let (last, upwards) = (splices.len().saturating_sub(1), is(splices.len().saturating_sub(1)));
-        *self = match upwards || is(0) {
-            true => Run { next: if upwards { last.checked_sub(1) } else { Some(1) }, upwards, length: 1 },
-            false => Run::default(),
+        *self = if upwards {
+            Run { next: last.checked_sub(1), upwards, length: 1 }
+        } else if is(0) {
+            Run { next: Some(1), upwards, length: 1 }
+        } else {
+            Run::default()
         };
     }
 }

@@ -113,10 +113,10 @@ fn many(lines: usize, (old, new): (&str, &str), order: impl Iterator<Item = usiz
 #[test]
 fn following_thousands_of_changes_is_no_work() {
     for (old, new) in [("x", "y"), ("x", "y\nz"), ("", "new\n"), ("ab\n", ""), ("ab", "ba")] {
-        for lines in [1000, 3000] {
+        for lines in [250, 1000] {
             for forward in [false, true] {
                 for halves in [false, true] {
-                    let halves = halves && !old.is_empty() && !new.is_empty();
+                    let halves = halves && (old, new) == ("x", "y");
                     let echo = if forward {
                         many(lines, (old, new), 0..lines, halves)
                     } else {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
+use etcetera::BaseStrategy as _;
 use ropewalk::ports::{self, Disk as _, Ports, SystemDisk};
 use ropewalk::server::{self, ServeOptions};
 use tracing_appender::non_blocking::WorkerGuard;
@@ -124,8 +125,21 @@ pub(crate) async fn told_to_end() -> u8 {
 /// Serves an editor over standard input and output; the exit code.
 pub(crate) async fn serve(common: &Common) -> u8 {
     let trusted = common.trust.iter().filter_map(|folder| SystemDisk.canonicalize(folder).ok()).collect();
-    let options = ServeOptions { trusted, signals: true, repeatable: common.ephemeral, ..ServeOptions::default() };
+    let options = ServeOptions {
+        trusted,
+        signals: true,
+        repeatable: common.ephemeral,
+        state_dir: state_dir(common),
+        ..ServeOptions::default()
+    };
     server::serve(tokio::io::stdin(), tokio::io::stdout(), Ports::system(), options).await
+}
+
+/// Where state is kept; nowhere when the run shall leave none.
+fn state_dir(common: &Common) -> Option<PathBuf> {
+    let strategy = etcetera::choose_base_strategy().ok().filter(|_| !common.ephemeral)?;
+    // Where the system has no place for state (macOS), that for data is the custom.
+    Some(strategy.state_dir().unwrap_or_else(|| strategy.data_dir()).join("ropewalk"))
 }
 
 /// Prints the table of tools.

@@ -46,11 +46,19 @@ pub struct ServeOptions {
     pub signals: bool,
     /// Nothing is learned from this run, so that the same run gives the same results.
     pub repeatable: bool,
+    /// Where copies are put aside while files are overwritten in place; absent: beside those files.
+    pub state_dir: Option<PathBuf>,
 }
 
 impl Default for ServeOptions {
     fn default() -> ServeOptions {
-        ServeOptions { trusted: Vec::new(), command_prefix: "ropewalk".to_owned(), signals: false, repeatable: false }
+        ServeOptions {
+            trusted: Vec::new(),
+            command_prefix: "ropewalk".to_owned(),
+            signals: false,
+            repeatable: false,
+            state_dir: None,
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::config::Settings;
 use crate::dispatch::{CallParams, CallResult, ListToolsParams, PreviewResult, ToolInfo};
 use crate::editor::{ApproveParams, ApproveResult, FileChanged, Resync, ToolEvent};
 use crate::languages::{DiagnosticsReport, Forwarded, ProgressKind, SourceName};
@@ -125,8 +126,8 @@ pub fn accepted() -> Vec<&'static str> {
     METHODS.iter().filter(|method| method.direction == Direction::ToSidecar).map(|method| method.name).collect()
 }
 
-/// What `ropewalk schema` prints: every method with the JSON Schemas of its params and result, byte for byte the same
-/// each time: methods by name, keys sorted, shared types under `$defs`.
+/// What `ropewalk schema` prints: every method with the JSON Schemas of its params and result, and that of the settings,
+/// byte for byte the same each time: methods by name, keys sorted, shared types under `$defs`.
 pub fn schemas() -> Value {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
     let methods: Vec<Value> = METHODS
@@ -147,6 +148,7 @@ pub fn schemas() -> Value {
     sorted(json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "methods": methods,
+        "settings": generator.subschema_for::<Settings>(),
         "$defs": generator.take_definitions(true),
     }))
 }

@@ -25,7 +25,13 @@ where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin,
 {
-    serve_with(input, output, ports.clone(), options, |editor| Rooms::of(&assemble(ports, editor))).await
+    let state_dir = options.state_dir.clone();
+    serve_with(input, output, ports.clone(), options, |editor| {
+        let parts = assemble(ports, editor);
+        parts.workspace.set_state_dir(state_dir);
+        Rooms::of(&parts)
+    })
+    .await
 }
 
 /// The same with rooms of the caller's own behind the front.

@@ -220,7 +220,7 @@ fn changed(disk: &dyn Disk, path: &Path, shown: &str, found: &Found) -> Refusal 
 /// aside first, and stays there if writing fails in the middle and cannot be made good.
 fn overwrite(desk: &Desk, path: &Path, found: &Found, bytes: &[u8], still: &mut dyn FnMut() -> bool) -> io::Result<()> {
     let disk = &*desk.ports.disk;
-    let copy = copy_path(desk, path)?;
+    let copy = copy_path(desk, path);
     disk.replace(&copy, &found.bytes, 0o600, &mut || true)?;
     let forget = |copy: &Path| {
         if let Err(error) = disk.remove(copy) {
@@ -244,17 +244,17 @@ fn overwrite(desk: &Desk, path: &Path, found: &Found, bytes: &[u8], still: &mut 
     Err(io::Error::other(format!("{error}; the file may be damaged, and its former content is in {}", copy.display())))
 }
 
-fn copy_path(desk: &Desk, path: &Path) -> io::Result<PathBuf> {
+/// Where the copy of a file goes: among our state, or beside the file where there is no such place.
+fn copy_path(desk: &Desk, path: &Path) -> PathBuf {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     // The file's own name may be as long as names can be.
     let name = &name[..name.floor_char_boundary(COPY_NAME)];
     let name = format!(".{name}.{:016x}.ropewalk-copy", desk.ports.random.next());
-    if let Some(folder) = &desk.state_dir {
+    let kept = desk.state_dir.as_ref().and_then(|folder| {
         let folder = folder.join("copies");
-        desk.ports.disk.create_dir_all(&folder)?;
-        return Ok(desk.ports.disk.canonicalize(&folder)?.join(name));
-    }
-    Ok(path.with_file_name(name))
+        desk.ports.disk.create_dir_all(&folder).and_then(|()| desk.ports.disk.canonicalize(&folder)).ok()
+    });
+    kept.map_or_else(|| path.with_file_name(&name), |folder| folder.join(&name))
 }
 
 /// Makes a file that is not there yet, and the directories it needs.

@@ -105,7 +105,8 @@ fn head_end(text: &str, max: usize) -> usize {
     memchr::memrchr(b'\n', &text.as_bytes()[..end]).map_or(end, |at| at + 1)
 }
 
-/// Where an end of at most `max` bytes starts: with a line, or if the last line is longer, with a character.
+/// Where an end of at most `max` bytes starts: with a line, or if the last line that says something is longer, with a
+/// character of it.
 fn tail_start(text: &str, max: usize) -> usize {
     let mut start = text.len() - max.min(text.len());
     while !text.is_char_boundary(start) {
@@ -113,7 +114,7 @@ fn tail_start(text: &str, max: usize) -> usize {
     }
     let at_line = start == 0 || text.as_bytes()[start - 1] == b'\n';
     match memchr::memchr(b'\n', &text.as_bytes()[start..]) {
-        Some(at) if !at_line && start + at + 1 < text.len() => start + at + 1,
+        Some(at) if !at_line && !text[start + at + 1..].trim().is_empty() => start + at + 1,
         _ => start,
     }
 }
@@ -254,6 +255,13 @@ mod tests {
         assert_eq!(head("ééé", 3, "line"), "é\n[1 more lines of the line left out]");
     }
 
+    #[test]
+    fn the_end_says_something() {
+        let text = format!("{}\nlast {}\n\n", "first\n".repeat(200), "x".repeat(300));
+        let cut = Budget { max: 900, tail: 100 }.cut(&text, "o1");
+        assert!(cut.text.ends_with(&format!("{}\n\n", "x".repeat(98))), "{}", cut.text);
+    }
+
     proptest! {
         #[test]
         fn a_cut_keeps_to_its_budget(text in "([a-zé😀 ]{0,30}(error)?\n?){0,80}", max in 0usize..2000, tail in 0usize..600) {
@@ -262,8 +270,8 @@ mod tests {
             prop_assert_eq!(cut.truncated, text.len() > max);
             if cut.truncated && max > 800 {
                 // What is shown from the end is really the end.
-                let last: String = text.chars().rev().take(3).collect();
-                let shown: String = cut.text.chars().rev().take(3).collect();
+                let last: String = text.trim_end().chars().rev().take(3).collect();
+                let shown: String = cut.text.trim_end().chars().rev().take(3).collect();
                 prop_assert!(tail < 40 || last == shown, "{:?} {:?}", last, shown);
             }
         }

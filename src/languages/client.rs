@@ -65,6 +65,10 @@ pub(super) enum Command {
     Shutdown(Duration),
 }
 
+/// The notification by which a server says whether it has loaded the project; it counts as a progress token of this
+/// name, open from the start.
+pub(super) const STATUS: &str = "experimental/serverStatus";
+
 /// What a server does or says.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum ServerEvent {

@@ -22,7 +22,7 @@ use self::documents::Doc;
 use self::hear::{News, Said};
 use self::servers::Running;
 use self::wait::{Late, Waiting};
-use super::client::{Command, Root, ServerEvent};
+use super::client::{Command, Root, STATUS, ServerEvent};
 use super::known::{self, Server};
 use super::problems::Located;
 use super::settle::{Habits, Noise, Rev};
@@ -174,6 +174,11 @@ impl Work {
         } else if self.open.remove(&token).is_some() {
             self.ended = Some(now);
         }
+    }
+
+    /// Whether the project is still being loaded.
+    fn loading(&self) -> bool {
+        self.open.contains_key(STATUS)
     }
 
     fn noise(&self) -> Noise {

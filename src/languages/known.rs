@@ -26,6 +26,8 @@ struct Known {
     least_major: Option<u32>,
     /// It is typescript-language-server, which can be asked in a way of its own.
     tsserver: bool,
+    /// It tells by `experimental/serverStatus` when it has loaded the project; what it answers before is about less.
+    tells_status: bool,
     /// `initializationOptions`, JSON; `${root}` and `${rootUri}` stand for the root.
     options: &'static str,
     /// What it gets when it asks for its configuration, JSON, by section; same placeholders.
@@ -52,6 +54,7 @@ const NOTHING: Known = Known {
     only_files: false,
     least_major: None,
     tsserver: false,
+    tells_status: false,
     options: "null",
     settings: "{}",
     untrusted: "null",
@@ -181,6 +184,7 @@ const KNOWN: &[Known] = &[
         only_with_marker: true,
         runs_project_code: true,
         only_files: true,
+        tells_status: true,
         // A target folder of its own: builds of the user and of the server do not wait for one another.
         options: r#"{"cargo": {"targetDir": true}, "diagnostics": {"experimental": {"enable": true}}}"#,
         settings: r#"{"rust-analyzer": {"cargo": {"targetDir": true}, "diagnostics": {"experimental": {"enable": true}}}}"#,
@@ -249,6 +253,8 @@ pub struct Server {
     pub least_major: Option<u32>,
     /// It is typescript-language-server, which can be asked in a way of its own.
     pub tsserver: bool,
+    /// It tells by `experimental/serverStatus` when it has loaded the project.
+    pub tells_status: bool,
     /// Variables on top of the scrubbed environment.
     pub env: BTreeMap<String, String>,
     /// `initializationOptions`, with placeholders.
@@ -283,6 +289,7 @@ pub fn servers(settings: &DiagnosticsSettings) -> Vec<Server> {
         only_files: false,
         least_major: None,
         tsserver: false,
+        tells_status: false,
         env: BTreeMap::new(),
         options: Value::Null,
         settings: Value::Null,
@@ -369,6 +376,7 @@ impl Known {
             only_files: self.only_files,
             least_major: self.least_major,
             tsserver: self.tsserver,
+            tells_status: self.tells_status,
             env: BTreeMap::new(),
             options: json(self.options),
             settings: json(self.settings),

@@ -11,7 +11,7 @@ use tracing::{debug, warn};
 use super::capabilities::{folder, placeholders};
 use super::report::{Published, published};
 use super::unable::Unable;
-use super::{Root, ServerEvent, Sink};
+use super::{Root, STATUS, ServerEvent, Sink};
 use crate::languages::known::{Server, filled, section};
 use crate::rpc::{Fault, Handler};
 
@@ -207,6 +207,11 @@ impl Handler for Answers {
                     _ => return,
                 };
                 (self.sink)(ServerEvent::Progress { token: params["token"].to_string(), begin });
+            }
+            STATUS => {
+                if let Some(quiescent) = params["quiescent"].as_bool() {
+                    (self.sink)(ServerEvent::Progress { token: STATUS.to_owned(), begin: !quiescent });
+                }
             }
             "window/logMessage" | "window/showMessage" => {
                 debug!(server = self.server.name, message = params["message"].as_str().unwrap_or_default());

@@ -20,6 +20,7 @@ pub(super) fn initialize(server: &Server, root: Option<&Root>) -> Value {
         "initializationOptions": filled(&server.options, &path, &uri),
         "capabilities": {
             "general": { "positionEncodings": ["utf-8", "utf-16", "utf-32"] },
+            "experimental": { "serverStatusNotification": true },
             "textDocument": {
                 "synchronization": { "didSave": true, "dynamicRegistration": false },
                 "publishDiagnostics": {

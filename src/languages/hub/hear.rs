@@ -189,6 +189,13 @@ impl Hub {
         let Some(uri) = self.docs.get(key).map(|doc| doc.uri.clone()) else { return };
         let source = SourceKey::Own(id);
         let encoding = self.running[id].encoding;
+        if self.running[id].work.loading() {
+            self.running[id].again.insert(key.clone());
+            if let Some(doc) = self.docs.get_mut(key) {
+                doc.tracks.entry(source).or_default().failed(rev, "it is still loading the project");
+            }
+            return;
+        }
         match parsed(items, &uri) {
             Ok(raw) => {
                 self.note(&source, &uri, &raw.problems, encoding);

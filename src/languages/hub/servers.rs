@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::documents::Place;
 use super::{Census, Effect, Finding, Hub, ServerId, SourceKey, Work};
 use crate::editor::{FileChangeKind, FileChanged};
-use crate::languages::client::{Command, Root, ServerEvent};
+use crate::languages::client::{Command, Root, STATUS, ServerEvent};
 use crate::languages::known::Server;
 use crate::languages::settle::Habits;
 use crate::languages::sources::{ProgressKind, SourceName};
@@ -67,6 +67,8 @@ pub(super) struct Running {
     /// It has said something since it was started.
     pub(super) spoke: bool,
     docs: BTreeSet<Key>,
+    /// Documents that it answered for while it was loading the project; they are asked about again.
+    pub(super) again: BTreeSet<Key>,
 }
 
 impl Running {
@@ -226,6 +228,7 @@ impl Hub {
             pushes_too: false,
             spoke: false,
             docs: BTreeSet::new(),
+            again: BTreeSet::new(),
         });
         self.start(id);
         id
@@ -264,13 +267,24 @@ impl Hub {
             ServerEvent::Ready { encoding, changes } => {
                 if running.phase == Phase::Starting {
                     (running.phase, running.encoding, running.changes) = (Phase::Ready, encoding, changes);
+                    if running.server.tells_status {
+                        running.work.take(STATUS.to_owned(), true, now);
+                    }
                 }
             }
             ServerEvent::Pulls(pulls) => running.pulls = pulls,
-            ServerEvent::Progress { token, begin } => running.work.take(token, begin, now),
+            ServerEvent::Progress { token, begin } => {
+                running.work.take(token, begin, now);
+                if !running.work.loading() {
+                    for key in std::mem::take(&mut running.again) {
+                        self.tell(id, Command::Pull(key));
+                    }
+                }
+            }
             ServerEvent::Ended { why, stderr } => {
                 let docs = running.docs.clone();
                 running.work = Work::default();
+                running.again.clear();
                 running.spoke = false;
                 if running.phase != Phase::Stopped {
                     let retry = running.restarts.ended(now).map(|delay| now + delay);

@@ -51,6 +51,32 @@ async fn the_question_before_the_edit_gives_the_baseline_and_is_taken_back_when_
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_answered_while_the_project_is_loaded_does_not_count() {
+    let mut bench = Bench::new();
+    let doc = target("a.rs");
+    bench.documents.open(doc.key.clone(), &doc.uri, "rust", 1, "a\n");
+    bench.languages.look(&doc, Some("rust"), &bench.text(&doc));
+    let mut server = bench.server().await;
+    assert_eq!(server.name, "rust-analyzer");
+    server.initialize(PULLS()).await;
+    let ask = server.expect("textDocument/diagnostic").await;
+    server.reply(&ask, full(json!([]))).await;
+    bench.quiesce().await;
+    let (languages, wanted) = (Arc::clone(&bench.languages), doc.clone());
+    let report = tokio::spawn(async move {
+        languages.report(Some(&wanted), None, &Wait::default(), &CancellationToken::new()).await
+    });
+    bench.quiesce().await;
+    assert!(!report.is_finished(), "of a project that it does not know yet it knows no errors");
+    server.notify("experimental/serverStatus", json!({ "health": "ok", "quiescent": true })).await;
+    let ask = server.expect("textDocument/diagnostic").await;
+    server.reply(&ask, full(json!([error(0, "bad")]))).await;
+    let report = report.await.unwrap();
+    let source = &report.documents[0].sources[0];
+    assert_eq!((source.id.as_str(), source.verdict, source.present.len()), ("rust-analyzer", Verdict::Fresh, 1));
+}
+
+#[tokio::test(start_paused = true)]
 async fn it_is_asked_again_with_patience_where_the_protocol_says_so() {
     let mut bench = Bench::new();
     let doc = bench.open("a.py", "a\n");

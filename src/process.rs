@@ -9,7 +9,10 @@
 //! read their standard input notice its end even then; one that does not look at it stays.
 
 mod environment;
+mod programs;
 mod tail;
+
+pub use programs::{PlayedPrograms, Programs, Started, SystemPrograms};
 
 use std::collections::BTreeMap;
 use std::fmt;

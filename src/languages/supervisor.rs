@@ -13,7 +13,7 @@ use super::hub::Finding;
 use super::known::Server;
 use crate::permissions::Trust;
 use crate::ports::{Disk, Ports};
-use crate::process::{self, Exit, Launch};
+use crate::process::{Exit, Launch, Programs, SystemPrograms};
 use crate::workspace::Key;
 
 /// A server that ends so often within [`WINDOW`] is not started again.
@@ -66,6 +66,7 @@ struct Version {
 pub(super) struct Supervisor {
     ports: Ports,
     trust: Arc<Trust>,
+    programs: Arc<dyn Programs>,
     /// By program and what is asked of it.
     versions: Mutex<HashMap<PathBuf, Version>>,
 }
@@ -79,7 +80,13 @@ enum Program {
 
 impl Supervisor {
     pub(super) fn new(ports: Ports, trust: Arc<Trust>) -> Supervisor {
-        Supervisor { ports, trust, versions: Mutex::default() }
+        let programs = Arc::new(SystemPrograms::new(Arc::clone(&ports.clock)));
+        Supervisor::with(ports, trust, programs)
+    }
+
+    /// The same with other programs than those of this machine.
+    pub(super) fn with(ports: Ports, trust: Arc<Trust>, programs: Arc<dyn Programs>) -> Supervisor {
+        Supervisor { ports, trust, programs, versions: Mutex::default() }
     }
 
     /// The first of the candidates that there is for a document, and the folder it serves. `folder` is the workspace
@@ -137,10 +144,11 @@ impl Supervisor {
         let (wanted, needs) = (name.clone(), server.needs.clone());
         // It looks for them on the path it is given.
         let path: Vec<PathBuf> = server.env.get("PATH").map(std::env::split_paths).into_iter().flatten().collect();
+        let programs = Arc::clone(&self.programs);
         let found = tokio::task::spawn_blocking(move || {
-            let program = process::find(&wanted, &folders)?;
+            let program = programs.find(&wanted, &folders)?;
             let real = disk.canonicalize(&program).unwrap_or_else(|_| program.clone());
-            Some((program, real, needs.into_iter().find(|need| process::find(need, &path).is_none())))
+            Some((program, real, needs.into_iter().find(|need| programs.find(need, &path).is_none())))
         });
         let Ok(Some((program, real, lacking))) = found.await else {
             return Program::Absent(format!("`{name}` was not found; to get it: {}", server.get));
@@ -170,8 +178,9 @@ impl Supervisor {
     async fn restricted(&self, server: &Server, root: Option<&Path>) -> Option<Server> {
         let root = root.map(Path::to_owned);
         let disk = Arc::clone(&self.ports.disk);
+        let programs = Arc::clone(&self.programs);
         let python = tokio::task::spawn_blocking(move || {
-            let found = ["python3", "python"].iter().filter_map(|name| process::find(name, &[]));
+            let found = ["python3", "python"].iter().filter_map(|name| programs.find(name, &[]));
             let outside = |path: &Path| root.as_deref().is_none_or(|root| !path.starts_with(root));
             found
                 .filter(|path| outside(path) && disk.canonicalize(path).is_ok_and(|real| outside(&real)))
@@ -187,7 +196,7 @@ impl Supervisor {
             return version.clone();
         }
         let launch = Launch { program: program.to_owned(), args: vec!["--version".into()], ..Launch::default() };
-        let version = match process::run(&launch, PROBE, &self.ports.clock).await {
+        let version = match self.programs.run(&launch, PROBE).await {
             Ok(printed) if printed.exit == Exit::Code(0) => Version { major: major(&printed.stdout), broken: None },
             Ok(printed) => {
                 let words = printed.stderr.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
@@ -214,9 +223,8 @@ impl Supervisor {
             env: server.env.clone(),
         };
         debug!(?launch, "starting a language server");
-        let spawned =
-            process::spawn(&launch, &self.ports.clock).map_err(|error| format!("could not be started: {error}"))?;
-        Ok(Pipes { reader: Box::new(spawned.stdout), writer: Box::new(spawned.stdin), child: Some(spawned.child) })
+        let started = self.programs.start(&launch).map_err(|error| format!("could not be started: {error}"))?;
+        Ok(Pipes { reader: started.reader, writer: started.writer, child: started.child })
     }
 
     /// Which of these roots are trusted.

@@ -4,6 +4,7 @@ use super::*;
 use crate::config::DiagnosticsSettings;
 use crate::languages::known::servers;
 use crate::ports::{MemoryDisk, SystemClock};
+use crate::process::{PlayedPrograms, Printed};
 
 fn known(name: &str) -> Server {
     servers(&DiagnosticsSettings::default()).into_iter().find(|server| server.name == name).unwrap()
@@ -129,6 +130,28 @@ async fn a_stand_in_without_the_real_thing_counts_as_not_found() {
         "absent true `ROOT/bin/rust-analyzer` does not run (Unknown binary 'rust-analyzer'); \
          to get it: rustup component add rust-analyzer"
     );
+}
+
+#[tokio::test]
+async fn programs_in_memory_are_found_asked_and_started_like_real_ones() {
+    let printed = |stdout: &str| Printed { exit: Exit::Code(0), stdout: stdout.into(), stderr: String::new() };
+    let (programs, mut started) = PlayedPrograms::new("/bin");
+    let programs = programs.with("/bin/tsc", printed("Version 7.0.2\n")).with("/bin/ruff", printed(""));
+    let disk = Arc::new(MemoryDisk::new().with_file("/w/a.ts", ""));
+    let ports = Ports { disk, ..Ports::system() };
+    let supervisor = Supervisor::with(ports, Arc::new(Trust::new()), Arc::new(programs));
+    let find = async |name: &str| {
+        let candidates = [Arc::new(known(name))];
+        supervisor.find(&Key::File("/w/a.ts".into()), &candidates, Some("/w".into())).await
+    };
+    let Finding::Found { server, command, root } = find("tsc").await else { panic!("not found") };
+    assert_eq!(command, ["/bin/tsc", "--lsp", "--stdio"]);
+    assert!(supervisor.start(&server, &command, root.as_ref()).unwrap().child.is_none());
+    let (launch, _pipes) = started.recv().await.unwrap();
+    assert_eq!((launch.program.to_str(), launch.dir.as_deref()), (Some("/bin/tsc"), Some(Path::new("/w"))));
+    assert!(matches!(find("clangd").await, Finding::Absent { missing: true, .. }));
+    let gone = supervisor.start(&server, &["/bin/gone".to_owned()], None);
+    assert!(gone.is_err_and(|why| why.starts_with("could not be started")));
 }
 
 #[tokio::test]

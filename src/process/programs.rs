@@ -1,0 +1,110 @@
+//! The port to programs: finding and starting them; the real one, and a twin in memory whose programs a test plays.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, duplex, split};
+use tokio::sync::mpsc;
+
+use super::{Child, Launch, Printed};
+use crate::ports::Clock;
+
+/// Finds and starts programs.
+#[async_trait]
+pub trait Programs: Send + Sync + 'static {
+    /// See [`super::find`].
+    fn find(&self, program: &str, folders: &[PathBuf]) -> Option<PathBuf>;
+    /// See [`super::spawn`].
+    fn start(&self, launch: &Launch) -> io::Result<Started>;
+    /// See [`super::run`].
+    async fn run(&self, launch: &Launch, deadline: Duration) -> io::Result<Printed>;
+}
+
+/// A program that was just started.
+pub struct Started {
+    /// What it writes.
+    pub reader: Box<dyn AsyncRead + Unpin + Send>,
+    /// What it reads.
+    pub writer: Box<dyn AsyncWrite + Unpin + Send>,
+    /// The process; one that is played has none.
+    pub child: Option<Child>,
+}
+
+/// The programs of this machine.
+pub struct SystemPrograms {
+    clock: Arc<dyn Clock>,
+}
+
+impl SystemPrograms {
+    /// Deadlines are counted by this clock.
+    pub fn new(clock: Arc<dyn Clock>) -> SystemPrograms {
+        SystemPrograms { clock }
+    }
+}
+
+#[async_trait]
+impl Programs for SystemPrograms {
+    fn find(&self, program: &str, folders: &[PathBuf]) -> Option<PathBuf> {
+        super::find(program, folders)
+    }
+
+    fn start(&self, launch: &Launch) -> io::Result<Started> {
+        let spawned = super::spawn(launch, &self.clock)?;
+        Ok(Started { reader: Box::new(spawned.stdout), writer: Box::new(spawned.stdin), child: Some(spawned.child) })
+    }
+
+    async fn run(&self, launch: &Launch, deadline: Duration) -> io::Result<Printed> {
+        super::run(launch, deadline, &self.clock).await
+    }
+}
+
+/// Programs in memory: which there are, what they print, and the pipes of those that are started.
+pub struct PlayedPrograms {
+    path: PathBuf,
+    printed: BTreeMap<PathBuf, Printed>,
+    started: mpsc::UnboundedSender<(Launch, DuplexStream)>,
+}
+
+impl PlayedPrograms {
+    /// No programs yet; `path` is the one folder that is searched besides those that are named. What is started comes
+    /// out of the receiver, with the other end of its pipes.
+    pub fn new(path: &str) -> (PlayedPrograms, mpsc::UnboundedReceiver<(Launch, DuplexStream)>) {
+        let (started, receiver) = mpsc::unbounded_channel();
+        (PlayedPrograms { path: path.into(), printed: BTreeMap::new(), started }, receiver)
+    }
+
+    /// There is this program, by its full path, and it prints this when it is run.
+    #[must_use]
+    pub fn with(mut self, program: &str, printed: Printed) -> PlayedPrograms {
+        self.printed.insert(program.into(), printed);
+        self
+    }
+
+    fn known(&self, program: &Path) -> io::Result<&Printed> {
+        self.printed.get(program).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+#[async_trait]
+impl Programs for PlayedPrograms {
+    fn find(&self, program: &str, folders: &[PathBuf]) -> Option<PathBuf> {
+        let places = folders.iter().chain(std::iter::once(&self.path)).map(|folder| folder.join(program));
+        places.into_iter().find(|place| self.printed.contains_key(place))
+    }
+
+    fn start(&self, launch: &Launch) -> io::Result<Started> {
+        self.known(&launch.program)?;
+        let (ours, theirs) = duplex(1 << 16);
+        let (reader, writer) = split(ours);
+        self.started.send((launch.clone(), theirs)).map_err(|_| io::Error::other("nobody plays it"))?;
+        Ok(Started { reader: Box::new(reader), writer: Box::new(writer), child: None })
+    }
+
+    async fn run(&self, launch: &Launch, _: Duration) -> io::Result<Printed> {
+        self.known(&launch.program).cloned()
+    }
+}

@@ -113,6 +113,13 @@ async fn requests_see_every_change_before_them() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_thousand_changes_of_a_document_of_five_megabytes() {
+    let mut bench = Bench::ready(&format!("start\n{}", "line after line\n".repeat(330_000))).await;
+    requests_among_changes(&mut bench.editor).await.unwrap();
+    assert_eq!(bench.editor.leave().await, 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_ticket_is_taken_at_the_moment_of_arrival() {
     let mut bench = Bench::ready("start").await;
     let mut sent = Vec::new();

@@ -113,7 +113,7 @@ async fn a_link_that_appeared_in_between_is_not_followed() {
     assert_eq!(bench.replace("two", "2").await.unwrap_err().kind, RefusalKind::Conflict);
     assert_eq!(bench.disk.bytes("/etc/secret").unwrap(), b"two\n");
 
-    let disk = MemoryDisk::new().with_file("/etc/a.txt", "two\n").with_link("/work", "/etc");
+    let disk = MemoryDisk::new().with_file("/etc/a.txt", "two\n").with_link("/w", "/etc");
     let bench = super::closed::bench(disk);
     assert_eq!(bench.replace("two", "2").await.unwrap_err().kind, RefusalKind::Conflict);
     assert_eq!(bench.disk.bytes("/etc/a.txt").unwrap(), b"two\n");
@@ -122,7 +122,7 @@ async fn a_link_that_appeared_in_between_is_not_followed() {
 /// A circle of links has no file at its end, and never had.
 #[tokio::test]
 async fn a_link_that_leads_nowhere_is_told_as_that() {
-    let bench = bench(MemoryDisk::new().with_dir("/work").with_link(PATH, "a.txt"));
+    let bench = bench(MemoryDisk::new().with_dir("/w").with_link(PATH, "a.txt"));
     let refused = bench.replace("two", "2").await.unwrap_err();
     assert_eq!(refused.kind, RefusalKind::Failed);
     assert!(refused.message.starts_with("a.txt is a symbolic link that leads to no file ("), "{}", refused.message);
@@ -149,7 +149,7 @@ async fn a_file_that_is_too_long_is_not_read() {
 
 #[tokio::test]
 async fn files_with_two_names_or_another_owner_are_overwritten_in_place() {
-    let linked = || MemoryDisk::new().with_file(PATH, "one\ntwo\n").with_hard_link("/work/b.txt", PATH);
+    let linked = || MemoryDisk::new().with_file(PATH, "one\ntwo\n").with_hard_link("/w/b.txt", PATH);
     for state in [None, Some("/state")] {
         for disk in [linked(), MemoryDisk::new().with_file(PATH, "one\ntwo\n").with_foreign(PATH)] {
             let bench = bench(disk);
@@ -163,15 +163,15 @@ async fn files_with_two_names_or_another_owner_are_overwritten_in_place() {
                 panic!("{changes:?}")
             };
             assert_eq!(copy, removed);
-            assert!(copy.starts_with(state.unwrap_or("/work")), "{copy:?}");
+            assert!(copy.starts_with(state.unwrap_or("/w")), "{copy:?}");
         }
     }
     // Somebody else was faster: nothing is overwritten, and no copy stays.
     let bench = bench(linked());
     bench.disk.before(Operation::Replace, |disk, _| disk.put(PATH, "other\n"));
     assert_eq!(bench.replace("two", "2").await.unwrap_err().kind, RefusalKind::Conflict);
-    assert_eq!(bench.disk.bytes("/work/b.txt").unwrap(), b"other\n");
-    assert_eq!(bench.disk.read_dir(Path::new("/work")).unwrap().len(), 2);
+    assert_eq!(bench.disk.bytes("/w/b.txt").unwrap(), b"other\n");
+    assert_eq!(bench.disk.read_dir(Path::new("/w")).unwrap().len(), 2);
 }
 
 /// The disk fails in the middle, and for good: where the former content is must be told, and it must be there.
@@ -188,8 +188,8 @@ async fn half_written_files_are_not_lost() {
 
 #[tokio::test]
 async fn new_files_get_their_directories_and_never_clobber() {
-    let bench = bench(MemoryDisk::new().with_dir("/work"));
-    let path = "/work/new/deep/a.txt";
+    let bench = bench(MemoryDisk::new().with_dir("/w"));
+    let path = "/w/new/deep/a.txt";
     let done = bench.replace_in(path, "", "one\r\ntwo\n").await.unwrap();
     assert_eq!(bench.disk.bytes(path).unwrap(), b"one\r\ntwo\n");
     assert!(done.before.is_none() && done.after.to_string() == "one\r\ntwo\n");
@@ -197,15 +197,15 @@ async fn new_files_get_their_directories_and_never_clobber() {
     assert!(done.unified_diff.contains("+one\n+two\n"), "{}", done.unified_diff);
 
     bench.disk.before(Operation::Create, |disk, path| disk.put(path, "by another\n"));
-    let refused = bench.replace_in("/work/other.txt", "", "mine\n").await.unwrap_err();
+    let refused = bench.replace_in("/w/other.txt", "", "mine\n").await.unwrap_err();
     assert_eq!(refused.kind, RefusalKind::Conflict);
-    assert_eq!(bench.disk.bytes("/work/other.txt").unwrap(), b"by another\n");
+    assert_eq!(bench.disk.bytes("/w/other.txt").unwrap(), b"by another\n");
 }
 
 #[tokio::test]
 async fn directories_are_not_files() {
-    let bench = bench(MemoryDisk::new().with_dir("/work/sub"));
-    assert_eq!(bench.replace_in("/work/sub", "a", "b").await.unwrap_err().kind, RefusalKind::InvalidArguments);
+    let bench = bench(MemoryDisk::new().with_dir("/w/sub"));
+    assert_eq!(bench.replace_in("/w/sub", "a", "b").await.unwrap_err().kind, RefusalKind::InvalidArguments);
 }
 
 #[tokio::test]

@@ -25,7 +25,7 @@ pub(super) const YES: Answer = Ok(EditReply { applied: true, reason: None });
 pub(super) const NO: Answer = Ok(EditReply { applied: false, reason: None });
 
 /// The one document most tests are about.
-pub(super) const PATH: &str = "/work/a.txt";
+pub(super) const PATH: &str = "/w/a.txt";
 
 /// How an edit that is applied shows in notifications.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl Fake {
             let mut state = self.lock();
             (state.text, state.version, state.open) = (Text::new(text, self.counting.breaks), version, true);
         }
-        self.documents.open(self.key.clone(), "file:///work/a.txt", "plaintext", version, text);
+        self.documents.open(self.key.clone(), "file:///w/a.txt", "plaintext", version, text);
     }
 
     pub(super) fn close(&self) {

@@ -21,10 +21,13 @@ use crate::workspace::{FileChange, Hunk, LineSpan, Refusal, RefusalKind, Rewrite
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The file: an absolute path, one relative to the workspace folder, or the URI of an open document.
+    #[schemars(example = "src/main.rs")]
     pub file_path: String,
     /// The text to replace, as it is in the file, without line numbers.
+    #[schemars(example = "fn main() {}")]
     pub old_string: String,
     /// What to put in its place. Must differ from `old_string`.
+    #[schemars(example = "fn main() { run() }")]
     pub new_string: String,
     /// Whether to replace every place that fits, not just one.
     #[serde(default)]
@@ -47,6 +50,9 @@ impl Tool for Edit {
         aliases: &[
             ("filePath", "file_path"),
             ("path", "file_path"),
+            ("file", "file_path"),
+            ("filename", "file_path"),
+            ("uri", "file_path"),
             ("oldString", "old_string"),
             ("search", "old_string"),
             ("newString", "new_string"),
@@ -62,13 +68,7 @@ impl Tool for Edit {
     }
 
     fn validate(&self, arguments: &Arguments) -> Result<(), ToolError> {
-        if arguments.file_path.trim().is_empty() {
-            return Err(ToolError::new(
-                ErrorKind::InvalidArguments,
-                "file_path is empty. Give the path of the file to edit, for instance \"src/main.rs\".",
-            ));
-        }
-        Ok(())
+        super::named(&arguments.file_path)
     }
 
     async fn plan(&self, arguments: &Arguments, context: &Context) -> Result<Plan, ToolError> {

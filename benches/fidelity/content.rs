@@ -57,16 +57,53 @@ pub(super) fn stale_and_dedent(random: &mut Random, corpus: &Corpus) -> Option<C
 
 /// The line that the edit changes is not as old has it: nobody can tell what it should become.
 pub(super) fn stale_changed(random: &mut Random, corpus: &Corpus) -> Option<Case> {
-    let mut scene = plain(random, corpus, 4)?;
+    let mut scene = plain(random, corpus, 1)?;
     stale(random, &mut scene, Step::Change)?;
     refusal(&scene)
 }
 
 /// The line that the edit takes away is not as old has it: what goes with it is unknown.
 pub(super) fn stale_dropped(random: &mut Random, corpus: &Corpus) -> Option<Case> {
-    let mut scene = plain(random, corpus, 4)?;
+    let mut scene = plain(random, corpus, 1)?;
     stale(random, &mut scene, Step::Drop)?;
     refusal(&scene)
+}
+
+/// As [`stale_kept`] in a place of few lines: to ask is right too.
+pub(super) fn stale_short(random: &mut Random, corpus: &Corpus) -> Option<Case> {
+    let mut scene = draw(random, corpus, 2, 4)?;
+    stale(random, &mut scene, Step::Keep)?;
+    Some(Case { may_refuse: true, ..inexact(&scene)? })
+}
+
+/// As [`stale_kept`], in a file that has another place much like it: to ask is right too, the other place is wrong.
+pub(super) fn stale_twin(random: &mut Random, corpus: &Corpus) -> Option<Case> {
+    let mut scene = plain(random, corpus, 3)?;
+    stale(random, &mut scene, Step::Keep)?;
+    Some(Case { may_refuse: true, ..inexact(&scene).filter(|_| scene.has_twin())? })
+}
+
+/// As [`omitted`], in a file that has another place much like it.
+pub(super) fn omitted_twin(random: &mut Random, corpus: &Corpus) -> Option<Case> {
+    let mut scene = plain(random, corpus, 4)?;
+    let at = *random.pick(&scene.kept_rows(true, true))?;
+    leave_out(&mut scene.rows[at]);
+    Some(Case { may_refuse: true, ..inexact(&scene).filter(|_| scene.has_twin())? })
+}
+
+/// Of two or more things that the edit does, one is done already: it must not be done twice. To ask is right too where
+/// it is a line that old still has or that only new has, for then old is not what is there in what the edit is about.
+pub(super) fn partly_done(random: &mut Random, corpus: &Corpus) -> Option<Case> {
+    let mut scene = plain(random, corpus, 5)?;
+    let touched: Vec<usize> = (0..scene.rows.len()).filter(|at| scene.rows[*at].step != Step::Keep).collect();
+    if touched.len() < 2 {
+        return None;
+    }
+    let row = &mut scene.rows[*random.pick(&touched)?];
+    row.file.clone_from(&row.want);
+    let may_refuse = row.step != Step::Change;
+    let same = scene.rows.iter().all(|row| row.file == row.want);
+    Some(Case { may_refuse, ..told_by_the_rest(&scene).filter(|_| !same)? })
 }
 
 fn leave_out(row: &mut Row) {

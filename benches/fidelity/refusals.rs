@@ -126,6 +126,18 @@ pub(super) fn absent(random: &mut Random, corpus: &Corpus) -> Option<Case> {
     (!case.text.contains(&old)).then_some(Case { old, new, accept: Vec::new(), ..case })
 }
 
+/// The place is gone from its file, and nothing much like it is left.
+pub(super) fn removed(random: &mut Random, corpus: &Corpus) -> Option<Case> {
+    let mut scene = draw(random, corpus, 1, 25)?;
+    if scene.has_twin() {
+        return None;
+    }
+    for row in &mut scene.rows {
+        row.file = None;
+    }
+    refusal(&scene)
+}
+
 fn marker(random: &mut Random, scene: &Scene, depth: &str) -> Option<String> {
     let words =
         ["... existing code ...", "... rest of the code unchanged ...", "… (remaining lines)", "... same as before"];

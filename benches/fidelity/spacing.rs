@@ -35,6 +35,12 @@ pub(super) fn trail(random: &mut Random, scene: &mut Scene) -> Option<()> {
     any.then_some(())
 }
 
+/// Trailing space or less indentation, so that old is not there to the byte.
+pub(super) fn blur(random: &mut Random, scene: &mut Scene) -> Option<()> {
+    if random.percent(50) { trail(random, scene) } else { dedent_by(random, scene) }?;
+    inexact(scene).map(|_| ())
+}
+
 pub(super) fn trailing_old(random: &mut Random, corpus: &Corpus) -> Option<Case> {
     let mut scene = draw(random, corpus, 1, 25)?;
     trail(random, &mut scene)?;
@@ -226,8 +232,28 @@ pub(super) fn blank_boundary(random: &mut Random, corpus: &Corpus) -> Option<Cas
     case.old = dress(&case.old);
     if random.percent(75) {
         case.new = dress(&case.new);
+    } else if case.text.contains(&case.old) {
+        // The line end before the place is there to the byte; that new takes it away may be what is meant.
+        case.accept.push(case.text.replacen(&case.old, &case.new, 1));
     }
     Some(case)
+}
+
+/// Blank lines that bear white space on one side only.
+pub(super) fn blank_with_space(random: &mut Random, corpus: &Corpus) -> Option<Case> {
+    let mut scene = draw(random, corpus, 3, 25)?;
+    let in_old = random.percent(60);
+    let space = " ".repeat(random.within(1, 3) * 4);
+    for row in scene.rows.iter_mut().filter(|row| row.step == Step::Keep) {
+        if row.file.as_deref().is_some_and(str::is_empty) {
+            if in_old {
+                row.say(&space);
+            } else {
+                (row.file, row.want) = (Some(space.clone()), Some(space.clone()));
+            }
+        }
+    }
+    inexact(&scene)
 }
 
 fn between_kept(scene: &Scene, at: usize) -> bool {

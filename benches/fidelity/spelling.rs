@@ -5,6 +5,7 @@ use super::kinds::{case, inexact};
 use super::random::Random;
 use super::scene::{Scene, Step, draw, indent};
 use super::score::Case;
+use super::spacing::blur;
 
 fn escape(text: &str, newlines: bool, quotes: bool, tabs: bool, slashes: bool) -> String {
     let mut out = String::with_capacity(text.len() + 16);
@@ -54,6 +55,30 @@ pub(super) fn escaped_tabs(random: &mut Random, corpus: &Corpus) -> Option<Case>
         format!("{}{}{}", "\t".repeat(depth / unit), " ".repeat(depth % unit), &line[depth..])
     });
     escaped(&scene, |text| escape(text, false, false, true, false), false)
+}
+
+/// Text with backslashes of its own, which differs in white space only: no backslash may be taken for an escape.
+pub(super) fn backslashes_stay(random: &mut Random, corpus: &Corpus) -> Option<Case> {
+    let mut scene = draw(random, corpus, 2, 25)?;
+    if !scene.new().contains('\\') {
+        return None;
+    }
+    blur(random, &mut scene)?;
+    inexact(&scene)
+}
+
+/// The model unescaped a line too many: old has a line end where the file has `\n`. To ask is right too.
+pub(super) fn unescaped_in_old(random: &mut Random, corpus: &Corpus) -> Option<Case> {
+    let mut scene = draw(random, corpus, 3, 25)?;
+    let with: Vec<usize> = scene
+        .kept_rows(false, false)
+        .into_iter()
+        .filter(|at| scene.rows[*at].file.as_deref().is_some_and(|line| line.contains("\\n")))
+        .collect();
+    let at = *random.pick(&with)?;
+    let line = scene.rows[at].file.as_deref()?.replace("\\n", "\n");
+    scene.rows[at].say(&line);
+    Some(Case { may_refuse: true, ..inexact(&scene)? })
 }
 
 fn curl(line: &str) -> String {
@@ -171,7 +196,8 @@ fn number(text: &str, from: usize, form: usize) -> String {
             2 => format!("{n}: {line}"),
             3 => format!("{n:>4}│{line}"),
             4 => format!("{n:>6}→{line}"),
-            _ => format!("{n}| {line}"),
+            5 => format!("{n} | {line}"),
+            _ => format!("{n}|{line}"),
         })
         .collect();
     lines.concat()
@@ -180,7 +206,7 @@ fn number(text: &str, from: usize, form: usize) -> String {
 fn numbered(random: &mut Random, corpus: &Corpus, both: bool) -> Option<Case> {
     let scene = draw(random, corpus, 1, 25)?;
     let mut case = case(&scene);
-    let (from, form) = (scene.before.len() + 1, random.below(6));
+    let (from, form) = (scene.before.len() + 1, random.below(7));
     case.old = number(&case.old, from, form);
     if both {
         case.new = number(&case.new, from, form);

@@ -6,13 +6,7 @@ use super::kinds::{case, inexact};
 use super::random::Random;
 use super::scene::{Scene, Step, draw, draw_in, once, solid};
 use super::score::Case;
-use super::spacing::{dedent_by, trail};
-
-/// Trailing space or less indentation, so that old is not there to the byte.
-fn blur(random: &mut Random, scene: &mut Scene) -> Option<()> {
-    if random.percent(50) { trail(random, scene) } else { dedent_by(random, scene) }?;
-    inexact(scene).map(|_| ())
-}
+use super::spacing::{blur, dedent_by, trail};
 
 fn crlf(text: &str) -> String {
     text.replace('\n', "\r\n")

@@ -14,6 +14,7 @@ mod documented;
 mod doubles;
 mod editor;
 mod ends;
+mod fidelity;
 mod front;
 mod lost;
 mod naive;

@@ -59,7 +59,17 @@ pub(super) fn stale_and_dedent(random: &mut Random, corpus: &Corpus) -> Option<C
 pub(super) fn stale_changed(random: &mut Random, corpus: &Corpus) -> Option<Case> {
     let mut scene = plain(random, corpus, 1)?;
     stale(random, &mut scene, Step::Change)?;
+    // A line that new has as the file has it, but for its depth, is no conflict: both mean the same.
+    let moved =
+        |row: &Row| row.step == Step::Change && blank_aside(row.file.as_ref()) == blank_aside(row.want.as_ref());
+    if scene.rows.iter().any(moved) {
+        return None;
+    }
     refusal(&scene)
+}
+
+fn blank_aside(line: Option<&String>) -> String {
+    squeeze(line.map_or("", String::as_str))
 }
 
 /// The line that the edit takes away is not as old has it: what goes with it is unknown.

@@ -16,13 +16,16 @@ mod score;
 mod sources;
 mod spacing;
 mod spelling;
+mod tally;
 mod whole;
 
 use std::io::Write as _;
 use std::process::ExitCode;
 
 use kinds::{KINDS, make};
-use report::{Ran, Tally};
+use report::Ran;
+use score::Verdict;
+use tally::Tally;
 
 /// What the command line asks for.
 struct Asked {
@@ -88,7 +91,7 @@ fn main() -> ExitCode {
             continue;
         };
         let ran = Ran { kind, number, outcome: score::run(&case), case };
-        if ran.fails() && shown < asked.show {
+        if ran.outcome.verdict != Verdict::Right && shown < asked.show {
             shown += 1;
             let _ = writeln!(out, "{}", ran.in_full());
         }

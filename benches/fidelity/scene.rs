@@ -261,6 +261,8 @@ pub(super) fn draw_in(random: &mut Random, file: &File, least: usize, most: usiz
     let (start, count) = region(random, file, least, most)?;
     let place = &file.lines[start..start + count];
     let rows = edits::edit(random, place, file)?;
+    // A last blank line of new without an end could as well be the end of the line before it.
+    let blank = rows.iter().filter_map(|row| row.new.as_deref()).next_back().is_none_or(|line| line.trim().is_empty());
     Some(Scene {
         name: file.name.clone(),
         language: file.language,
@@ -268,7 +270,7 @@ pub(super) fn draw_in(random: &mut Random, file: &File, least: usize, most: usiz
         before: file.lines[..start].to_vec(),
         rows,
         after: file.lines[start + count..].to_vec(),
-        ended: random.percent(40),
+        ended: random.percent(40) || blank,
         file_ended: true,
     })
 }

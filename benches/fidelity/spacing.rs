@@ -275,7 +275,8 @@ pub(super) fn blank_added(random: &mut Random, corpus: &Corpus) -> Option<Case> 
     let mut scene = draw(random, corpus, 3, 25)?;
     let at = *random.pick(&scene.kept_rows(true, true))?;
     let mut row = Row::imagined("");
-    if random.percent(30) {
+    // Beside a blank line of the file it could not be told which of the two new takes away.
+    if random.percent(30) && scene.rows[at - 1].kept().is_some() {
         row.new = None;
     }
     scene.rows.insert(at, row);

@@ -27,7 +27,7 @@ mod whole;
 
 use corpus::Corpus;
 use kinds::{KINDS, make};
-use report::{Ran, Tally};
+use report::Ran;
 use score::Verdict;
 
 /// Kinds of which Rust has no or too few places.
@@ -40,18 +40,18 @@ fn no_kind_of_inexact_edit_goes_wrong_in_our_own_sources() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     corpus.add("ropewalk", &[root.join("src")]);
     assert!(corpus.files.len() > 50, "{:?}", corpus.notes);
-    let mut tally = Tally::default();
-    let mut wrong = Vec::new();
+    let (mut wrong, mut right) = (Vec::new(), 0);
     for (kind, draw) in KINDS.iter().filter(|(kind, _)| !NOT_OF_RUST.contains(kind)) {
         for number in 0..2 {
             let case = make(kind, *draw, 1, number, &corpus).unwrap_or_else(|| panic!("no place for {kind}"));
             let ran = Ran { kind, number, outcome: score::run(&case), case };
-            tally.add(&ran);
-            if ran.outcome.verdict == Verdict::Wrong {
-                wrong.push(ran.in_full());
+            match ran.outcome.verdict {
+                Verdict::Wrong => wrong.push(ran.in_full()),
+                Verdict::Right => right += 1,
+                Verdict::Placed | Verdict::Refused => {}
             }
         }
     }
-    let names: Vec<&str> = KINDS.iter().map(|(kind, _)| *kind).collect();
-    assert!(wrong.is_empty(), "{}\n{}", wrong.join("\n"), tally.table(&names));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(right > KINDS.len(), "a generator or a cascade that refuses most is of no use: {right} right");
 }

@@ -41,8 +41,7 @@ pub(super) fn relaxed<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, _all: bool) 
     let table = Lines::of(&pair.old);
     let old: Vec<&str> = table.contents().collect();
     let [first, .., last] = old[..] else { return Finding::none(pair) };
-    let holds = |line: &str| line.chars().filter(|c| c.is_alphanumeric()).count() >= ANCHOR;
-    if old.len() < 3 || !holds(first) || !holds(last) {
+    if old.len() < 3 || !anchors(first) || !anchors(last) {
         return Finding::none(pair);
     }
     let slack = slack(old.len());
@@ -84,6 +83,11 @@ pub(super) fn relaxed<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, _all: bool) 
         return Finding::none(pair);
     }
     Finding { pair: pair.clone(), places: blocks.into_iter().map(|(_, place)| place).collect() }
+}
+
+/// Whether a line says enough to hold a block.
+pub(super) fn anchors(line: &str) -> bool {
+    line.chars().filter(|c| c.is_alphanumeric()).count() >= ANCHOR
 }
 
 /// How many lines a block may have more or fewer than old.

@@ -38,6 +38,8 @@ pub(super) struct Indent<'a> {
     place: Style,
     /// Columns of the place for columns of the model, where both indent with spaces and the lines show it.
     scale: Option<(usize, usize)>,
+    /// Old lost its indentation and new did not: what new has is the place's already.
+    absolute: bool,
 }
 
 impl<'a> Indent<'a> {
@@ -73,11 +75,33 @@ impl<'a> Indent<'a> {
             other => other.1,
         };
         let scale = scale(&pairs);
-        Indent { pairs, bare_first, model, place, scale }
+        Indent { pairs, bare_first, model, place, scale, absolute: false }
+    }
+
+    /// Takes note of the lines of old that new changed (old, the place's, new): where old lost the depth that each of
+    /// these lines has in the place and in new, every new line has its own depth already. Not so when a line of new is
+    /// shallower than all of the place (then new was written from old's depth), or when nothing but the depth changed
+    /// (then the lines are to go deeper).
+    pub(super) fn compare(&mut self, changed: &[(&str, &str, &str)], new: &Lines<'_>) {
+        let depth = |line: &str| columns(indentation(line));
+        let shown = changed.iter().filter(|(old, place, new)| !blank(old) && !blank(place) && !blank(new));
+        let kept = |&&(old, place, new): &&(&str, &str, &str)| {
+            indentation(new) == indentation(place) && depth(old) < depth(place)
+        };
+        let (all, these) = (shown.clone().count(), shown.clone().filter(kept).count());
+        let pairs = self.pairs.iter().all(|pair| columns(pair.old) < columns(pair.place));
+        let Some(least) = self.pairs.iter().map(|pair| columns(pair.place)).min() else { return };
+        let deep = new.contents().filter(|line| !blank(line)).all(|line| depth(line) >= least);
+        let more = new.contents().filter(|line| !blank(line)).count() != self.pairs.len()
+            || shown.clone().any(|(old, _, new)| old.trim() != new.trim());
+        self.absolute = all > 0 && all == these && pairs && deep && more;
     }
 
     /// The indentation of a line that takes the place of line `line` of old.
     pub(super) fn of_change(&self, line: usize, new: &str) -> String {
+        if self.absolute {
+            return new.to_owned();
+        }
         // The other lines are as in the place then, and so is this one if it got its indentation back.
         if let Some(first) = self.bare_first.filter(|first| first.line == line) {
             return if new.is_empty() { first.place } else { new }.to_owned();
@@ -102,6 +126,9 @@ impl<'a> Indent<'a> {
 
     /// The indentation of a line that comes before line `gap` of old.
     pub(super) fn of_addition(&self, gap: usize, new: &str) -> String {
+        if self.absolute {
+            return new.to_owned();
+        }
         if let Some(same) = self.same(gap, new) {
             return same.to_owned();
         }

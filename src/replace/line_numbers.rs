@@ -6,8 +6,8 @@ use super::haystack::Haystack;
 use super::lines::{Lines, blank};
 use super::{Finding, Fit, Pair, Place, above, first_of};
 
-/// What stands between a line number and the line.
-const SEPARATORS: [&str; 5] = ["\t", ": ", "│", "→", ":"];
+/// What stands between a line number and the line, the longer of two that begin alike first.
+const SEPARATORS: [&str; 8] = ["\t", ": ", " | ", " │ ", "│", "→", ":", "|"];
 
 /// The strategies above, on the pair without its numbers. Old is whole lines then, and so is the place.
 pub(super) fn find<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, all: bool) -> Finding<'a> {
@@ -78,6 +78,8 @@ mod tests {
         check("7│a\n\n9│b\n", Some("a\n\nb\n"));
         check("7→a\n8→\n9→b\n", Some("a\n\nb\n"));
         check("7: a\n8:\n9: b\n", Some("a\n\nb\n"));
+        check("66 | a\n67 |\n68 |   b\n", Some("a\n\n  b\n"));
+        check("9|a\n10|  b\n", Some("a\n  b\n"));
         check("2: a\n1: b\n", None);
         check("1: a\nb\n", None);
         check("a\n", None);

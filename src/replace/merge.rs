@@ -47,10 +47,13 @@ impl Merge<'_> {
         let (old, new): (Vec<&str>, Vec<&str>) = (self.old.contents().collect(), self.new.contents().collect());
         let found: Vec<(usize, &str, &str)> =
             (0..old.len()).filter_map(|line| self.partners[line].map(|at| (line, old[line], self.line(at)))).collect();
+        let steps = script(&old, &new);
+        let mut indent = Indent::learn(&found, self.new, self.whole);
+        indent.compare(&self.altered(&steps), self.new);
         let trailing = found.iter().any(|(_, old, place)| old.trim_end() != *old && place.trim_end() == *place);
         let mut walk = Walk {
             merge: self,
-            indent: Indent::learn(&found, self.new, self.whole),
+            indent,
             bare_ends: trailing,
             next: 0,
             out: Vec::new(),
@@ -60,11 +63,23 @@ impl Merge<'_> {
             lost: None,
             lost_dropped: false,
         };
-        for step in script(&old, &new) {
+        for step in steps {
             walk.step(step)?;
         }
         walk.close_gap(self.place.len(), false)?;
         Ok(self.join(walk.out, closed))
+    }
+
+    /// The lines of old that the place has and new keeps or changes: old's, the place's and new's.
+    fn altered(&self, steps: &[Step]) -> Vec<(&str, &str, &str)> {
+        let both = |step: &Step| match *step {
+            Step::Keep(old, new) | Step::Change(old, new) => {
+                let at = self.partners[old]?;
+                Some((self.old.content(old), self.line(at), self.new.content(new)))
+            }
+            Step::Drop(_) | Step::Add(_) => None,
+        };
+        steps.iter().filter_map(both).collect()
     }
 
     fn line(&self, at: usize) -> &str {

@@ -1,9 +1,10 @@
-//! `multiOccurrence`: the one window of the text that is far more alike than any other.
+//! `multiOccurrence`: the one window of the text that is far more alike than any other, or the one that has every line
+//! of old.
 
 use std::ops::Range;
 
 use super::align::{agreement, partners, region_cost};
-use super::block_anchor::slack;
+use super::block_anchor::{anchors, slack};
 use super::haystack::Haystack;
 use super::lines::{Lines, blank};
 use super::nearest::starts;
@@ -11,6 +12,9 @@ use super::{Finding, Pair, Place};
 
 /// The window is at least this alike.
 const WINDOW: f64 = 0.8;
+
+/// Or so much, if it has every line of old as it is: what makes it less alike is then only what old left out.
+const COMPLETE: f64 = 0.5;
 
 /// Each pair of lines of it is at least this alike.
 const LINE: f64 = 0.6;
@@ -49,7 +53,8 @@ pub(super) fn find<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, _all: bool) -> 
         let apart = other.lines.end <= best.lines.start || other.lines.start >= best.lines.end;
         apart && best.similarity - other.similarity < LEAD
     });
-    if near || best.similarity < WINDOW || old.len().abs_diff(best.lines.len()) > slack {
+    let floor = if best.complete { COMPLETE } else { WINDOW };
+    if near || best.similarity < floor || old.len().abs_diff(best.lines.len()) > slack {
         return Finding::none(pair);
     }
     let place = Place::of_lines(haystack, best.lines.clone(), &table, Some(best.partners.clone()));
@@ -61,6 +66,8 @@ struct Window {
     partners: Vec<Option<usize>>,
     similarity: f64,
     agreement: usize,
+    /// Whether it has every line of old, and no other line that could be one of them.
+    complete: bool,
 }
 
 /// The window round a start: from the first to the last line that pairs with one of old.
@@ -74,5 +81,21 @@ fn window(haystack: &Haystack<'_>, old: &[&str], start: isize, slack: usize) -> 
     let partners: Vec<Option<usize>> = found.iter().map(|partner| partner.map(|at| at - first)).collect();
     let similarity = region_cost(old, &here[first..=last], &partners).similarity();
     let agreement = agreement(old, &here[first..=last], &partners);
-    Some(Window { lines: from + first..from + last + 1, partners, similarity, agreement })
+    let complete = complete(old, &here[first..=last], &partners);
+    Some(Window { lines: from + first..from + last + 1, partners, similarity, agreement, complete })
+}
+
+/// Whether each line of old that is not blank is in the window as it is, white space at its ends aside, and no line is
+/// left that equals one of old's: of two it would not be known which one old means.
+fn complete(old: &[&str], window: &[&str], partners: &[Option<usize>]) -> bool {
+    let mut left = vec![true; window.len()];
+    for (line, partner) in old.iter().zip(partners) {
+        match partner {
+            Some(at) if window[*at].trim() == line.trim() => left[*at] = false,
+            None if blank(line) => {}
+            _ => return false,
+        }
+    }
+    let spare = |(line, left): (&&str, bool)| left && !blank(line) && old.iter().any(|old| old.trim() == line.trim());
+    old.iter().filter(|line| anchors(line)).count() > 1 && !window.iter().zip(left).any(spare)
 }

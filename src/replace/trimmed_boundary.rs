@@ -1,17 +1,55 @@
-//! `trimmedBoundary`: old without its blank first and last lines.
+//! `trimmedBoundary`: old without its blank first and last lines, or without the code fence round it.
 
 use std::borrow::Cow;
 
 use super::haystack::Haystack;
 use super::lines::{Lines, blank};
-use super::{Finding, Pair, above, first_of};
+use super::{Finding, Pair, Place, above, first_of};
 
 /// The strategies above, on the pair without its blank boundary lines.
 pub(super) fn find<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, all: bool) -> Finding<'a> {
-    match trimmed(pair) {
-        Some(trimmed) => first_of(above("trimmedBoundary"), haystack, &trimmed, all),
+    if let Some(trimmed) = trimmed(pair) {
+        let finding = first_of(above("trimmedBoundary"), haystack, &trimmed, all);
+        if !finding.places.is_empty() {
+            return finding;
+        }
+    }
+    match unfenced(pair) {
+        Some(bare) => {
+            let mut finding = first_of(above("trimmedBoundary"), haystack, &bare, all);
+            // Next to a fence of the text's own, the model's may be that one.
+            finding.places.retain(|place| !fenced(haystack, place));
+            finding
+        }
         None => Finding::none(pair),
     }
+}
+
+/// What a line that opens or closes a fenced block begins with.
+const FENCE: &str = "```";
+
+/// Old and new without the code fence that is round each of them. `None` when one has none.
+fn unfenced<'a>(pair: &Pair<'_>) -> Option<Pair<'a>> {
+    fn inside(text: &str) -> Option<&str> {
+        let lines = Lines::of(text.trim());
+        let last = lines.count().checked_sub(1).filter(|&last| last > 1)?;
+        let opens = lines.content(0).strip_prefix(FENCE)?.trim();
+        let word = opens.chars().all(|c| c.is_alphanumeric() || "+-_#.".contains(c));
+        let inner = (1..last).all(|line| !lines.content(line).trim_start().starts_with(FENCE));
+        (word && inner && lines.content(last).trim() == FENCE).then(|| &text.trim()[lines.span(&(1..last))])
+    }
+    Some(Pair { old: Cow::Owned(inside(&pair.old)?.to_owned()), new: Cow::Owned(inside(&pair.new)?.to_owned()) })
+}
+
+/// Whether a fence of the text's own is next to a place.
+fn fenced(haystack: &Haystack<'_>, place: &Place) -> bool {
+    let lines = haystack.lines();
+    let fence = |line: Option<usize>| {
+        line.filter(|&line| line < lines.count())
+            .is_some_and(|line| lines.content(line).trim_start().starts_with(FENCE))
+    };
+    let (first, last) = (lines.at(place.range.start), lines.at(place.range.end.saturating_sub(1)));
+    fence(first.checked_sub(1)) || fence(Some(last + 1))
 }
 
 /// Old without its blank boundary lines, and new without as many of its own. `None` when old has none, or nothing else.
@@ -52,5 +90,19 @@ mod tests {
         check("\na\n", "", Some(("a\n", "")));
         check("a\n", "\nb\n", None);
         check("\n\n", "b", None);
+    }
+
+    #[test]
+    fn a_fence_round_both_goes() {
+        fn check(old: &str, new: &str, expected: Option<(&str, &str)>) {
+            let found = unfenced(&Pair { old: Cow::Borrowed(old), new: Cow::Borrowed(new) });
+            let found = found.as_ref().map(|pair| (&*pair.old, &*pair.new));
+            assert_eq!(found, expected, "{old:?} {new:?}");
+        }
+        check("```rust\na\n```", "```rust\nb\n```\n", Some(("a\n", "b\n")));
+        check("```\n  a\n```\n", "```\n  b\nc\n```", Some(("  a\n", "  b\nc\n")));
+        check("```\na\n```", "b", None);
+        check("```\na\n```\n```\nb\n```", "```\nb\n```", None);
+        check("```\n```", "```\nb\n```", None);
     }
 }

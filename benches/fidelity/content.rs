@@ -4,7 +4,7 @@ use super::corpus::{Corpus, Language, squeeze};
 use super::edits::{is_name, other_word, words};
 use super::kinds::{inexact, refusal};
 use super::random::Random;
-use super::scene::{Row, Scene, Step, draw, once};
+use super::scene::{Row, Scene, Step, draw, once, solid};
 use super::score::Case;
 use super::spacing::{dedent_by, trail};
 
@@ -45,6 +45,9 @@ pub(super) fn stale_two(random: &mut Random, corpus: &Corpus) -> Option<Case> {
     let mut scene = plain(random, corpus, 8)?;
     stale(random, &mut scene, Step::Keep)?;
     stale(random, &mut scene, Step::Keep)?;
+    if scene.rows.iter().filter(|row| row.file.is_some() && row.old != row.file).count() < 2 {
+        return None;
+    }
     told_by_the_rest(&scene)
 }
 
@@ -294,6 +297,8 @@ pub(super) fn omitted_in_drop(random: &mut Random, corpus: &Corpus) -> Option<Ca
     let at = *random.pick(&scene.kept_rows(true, true))?;
     for beside in [at - 1, at + 1] {
         let row = &mut scene.rows[beside];
+        // Of two braces it could not be told which one goes.
+        row.kept().filter(|line| solid(line) >= 4)?;
         *row = Row::new(Step::Drop, row.file.as_deref(), None);
     }
     leave_out(&mut scene.rows[at]);

@@ -122,9 +122,10 @@ impl Scene {
     }
 
     /// The 0-based lines of the wanted file whose end may be either where line ends are mixed: those that new makes, and,
-    /// where old does not reach to the end of its last line, those from that on.
+    /// where old does not reach to the end of its last line, those from that on and the last one.
     pub(super) fn made(&self) -> Vec<usize> {
-        let last = self.rows.iter().rposition(|row| row.old.is_some()).filter(|_| !self.ended);
+        let last_of = |view: fn(&Row) -> bool| self.rows.iter().rposition(view).filter(|_| !self.ended);
+        let last = last_of(|row| row.old.is_some()).min(last_of(|row| row.want.is_some()));
         let wanted = self.rows.iter().enumerate().filter(|(_, row)| row.want.is_some()).enumerate();
         wanted
             .filter(|(_, (row, of))| of.step != Step::Keep || last.is_some_and(|last| *row >= last))

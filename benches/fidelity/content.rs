@@ -4,7 +4,7 @@ use super::corpus::{Corpus, Language, squeeze};
 use super::edits::{is_name, other_word, words};
 use super::kinds::{inexact, refusal};
 use super::random::Random;
-use super::scene::{Row, Scene, Step, draw, once};
+use super::scene::{Row, Scene, Step, draw, once, solid};
 use super::score::Case;
 use super::spacing::{dedent_by, trail};
 
@@ -45,6 +45,9 @@ pub(super) fn stale_two(random: &mut Random, corpus: &Corpus) -> Option<Case> {
     let mut scene = plain(random, corpus, 8)?;
     stale(random, &mut scene, Step::Keep)?;
     stale(random, &mut scene, Step::Keep)?;
+    if scene.rows.iter().filter(|row| row.file.is_some() && row.old != row.file).count() < 2 {
+        return None;
+    }
     told_by_the_rest(&scene)
 }
 
@@ -273,4 +276,67 @@ pub(super) fn sibling_right(random: &mut Random, corpus: &Corpus) -> Option<Case
         dedent_by(random, &mut scene)?;
     }
     inexact(&scene).filter(|case| once(&squeeze(&case.text), &place))
+}
+
+/// Old and new lack two lines of a longer place.
+pub(super) fn omitted_two(random: &mut Random, corpus: &Corpus) -> Option<Case> {
+    let mut scene = plain(random, corpus, 10)?;
+    let calm = scene.kept_rows(true, true);
+    let (one, two) = (*random.pick(&calm)?, *random.pick(&calm)?);
+    if one == two {
+        return None;
+    }
+    leave_out(&mut scene.rows[one]);
+    leave_out(&mut scene.rows[two]);
+    Some(Case { may_refuse: true, ..told_by_the_rest(&scene)? })
+}
+
+/// The edit takes lines away, and between them the file has one that old does not know: it may not go with them.
+pub(super) fn omitted_in_drop(random: &mut Random, corpus: &Corpus) -> Option<Case> {
+    let mut scene = plain(random, corpus, 7)?;
+    let at = *random.pick(&scene.kept_rows(true, true))?;
+    for beside in [at - 1, at + 1] {
+        let row = &mut scene.rows[beside];
+        // Of two braces it could not be told which one goes.
+        row.kept().filter(|line| solid(line) >= 4)?;
+        *row = Row::new(Step::Drop, row.file.as_deref(), None);
+    }
+    leave_out(&mut scene.rows[at]);
+    Some(Case { may_refuse: true, ..told_by_the_rest(&scene)? })
+}
+
+/// Old and new have two lines in the other order, which the edit does not touch: the file's order stays, or to ask.
+pub(super) fn lines_swapped(random: &mut Random, corpus: &Corpus) -> Option<Case> {
+    let mut scene = plain(random, corpus, 6)?;
+    let calm = scene.kept_rows(true, true);
+    let at = *random.pick(&calm)?;
+    if !calm.contains(&(at + 1)) {
+        return None;
+    }
+    let (one, two) = (scene.rows[at].file.clone()?, scene.rows[at + 1].file.clone()?);
+    scene.rows[at].say(&two);
+    scene.rows[at + 1].say(&one);
+    Some(Case { may_refuse: true, ..told_by_the_rest(&scene)? })
+}
+
+/// Old and new have a line twice that the file has once.
+pub(super) fn line_repeated(random: &mut Random, corpus: &Corpus) -> Option<Case> {
+    let mut scene = plain(random, corpus, 5)?;
+    let at = *random.pick(&scene.kept_rows(true, true))?;
+    let row = Row::imagined(scene.rows[at].file.as_deref()?);
+    scene.rows.insert(at, row);
+    Some(Case { may_refuse: true, ..told_by_the_rest(&scene)? })
+}
+
+/// Old and new break off in the middle of their last line, and old is elsewhere not to the byte: the rest stays.
+pub(super) fn last_line_cut(random: &mut Random, corpus: &Corpus) -> Option<Case> {
+    let mut scene = plain(random, corpus, 5)?;
+    trail(random, &mut scene)?;
+    scene.ended = false;
+    let row = scene.rows.last_mut()?;
+    let line = row.kept()?.to_owned();
+    let all = words(&line);
+    let (at, _) = *all.get(1..).and_then(|rest| random.pick(rest))?;
+    row.say(&line[..at]);
+    Some(Case { may_refuse: true, ..told_by_the_rest(&scene)? })
 }

@@ -106,11 +106,10 @@ fn statement(random: &mut Random, file: &File) -> Option<String> {
     let name = random.pick(&["count", "result", "state", "limit", "entry", "cursor"])?;
     let number = random.below(90) + 10;
     Some(match (file.language, random.below(3)) {
+        (Language::Python | Language::JavaScript, 1) => format!("log_{name}({number})"),
         (Language::Python, 0) => format!("{name}_total = {number}"),
-        (Language::Python, 1) => format!("log_{name}({number})"),
         (Language::Python, _) => format!("# the {name} is {number} here"),
         (Language::JavaScript, 0) => format!("const {name}Total = {number}"),
-        (Language::JavaScript, 1) => format!("log_{name}({number})"),
         (Language::Rust, 0) => format!("let {name}_total = {number};"),
         (Language::Rust, 1) => format!("log_{name}({number});"),
         (_, _) => format!("// the {name} is {number} here"),

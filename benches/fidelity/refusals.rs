@@ -122,7 +122,7 @@ pub(super) fn absent(random: &mut Random, corpus: &Corpus) -> Option<Case> {
         return None;
     }
     let case = case(&here);
-    let (old, new) = (there.old(), there.new());
+    let (old, new) = (there.old_side(), there.new_side());
     (!case.text.contains(&old)).then_some(Case { old, new, accept: Vec::new(), ..case })
 }
 

@@ -112,19 +112,25 @@ impl Scene {
     }
 
     /// What the model says is there.
-    pub(super) fn old(&self) -> String {
+    pub(super) fn old_side(&self) -> String {
         self.side(|row| row.old.as_deref())
     }
 
     /// What the model says should be there.
-    pub(super) fn new(&self) -> String {
+    pub(super) fn new_side(&self) -> String {
         self.side(|row| row.new.as_deref())
     }
 
-    /// The 0-based lines of the wanted file whose end may be either where line ends are mixed: those that new makes.
+    /// The 0-based lines of the wanted file whose end may be either where line ends are mixed: those that new makes, and,
+    /// where old does not reach to the end of its last line, those from that on and the last one.
     pub(super) fn made(&self) -> Vec<usize> {
-        let wanted = self.rows.iter().filter(|row| row.want.is_some()).enumerate();
-        wanted.filter(|(_, row)| row.step != Step::Keep).map(|(at, _)| self.before.len() + at).collect()
+        let last_of = |view: fn(&Row) -> bool| self.rows.iter().rposition(view).filter(|_| !self.ended);
+        let last = last_of(|row| row.old.is_some()).min(last_of(|row| row.want.is_some()));
+        let wanted = self.rows.iter().enumerate().filter(|(_, row)| row.want.is_some()).enumerate();
+        wanted
+            .filter(|(_, (row, of))| of.step != Step::Keep || last.is_some_and(|last| *row >= last))
+            .map(|(at, _)| self.before.len() + at)
+            .collect()
     }
 
     /// The columns of white space that all non-blank lines of old and new have in common.
@@ -181,7 +187,7 @@ impl Scene {
     /// Whether all lines of old and new stand on steps of so many columns, and one of old on a step at all.
     pub(super) fn on_steps(&self, unit: usize) -> bool {
         let lines = self.rows.iter().flat_map(|row| [row.old.as_deref(), row.new.as_deref()]).flatten();
-        let stands = lines.filter(|line| !line.trim().is_empty()).all(|line| indent(line) % unit == 0);
+        let stands = lines.filter(|line| !line.trim().is_empty()).all(|line| indent(line).is_multiple_of(unit));
         stands && self.rows.iter().filter_map(|row| row.old.as_deref()).any(|line| indent(line) > 0)
     }
 

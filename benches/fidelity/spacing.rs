@@ -49,26 +49,30 @@ pub(super) fn trailing_old(random: &mut Random, corpus: &Corpus) -> Option<Case>
 
 pub(super) fn trailing_file(random: &mut Random, corpus: &Corpus) -> Option<Case> {
     let mut scene = draw(random, corpus, 1, 25)?;
-    let mut other = scene.clone();
-    for at in 0..scene.rows.len() {
-        if scene.rows[at].file.is_none() || random.percent(50) {
-            continue;
-        }
+    let mut changed = Vec::new();
+    for (at, row) in scene.rows.iter_mut().enumerate() {
+        let Some(line) = row.file.as_mut().filter(|_| random.percent(50)) else { continue };
         let space = random.pick(&[" ", "  ", "\t"])?;
-        for scene in [&mut scene, &mut other] {
-            let row = &mut scene.rows[at];
-            row.file.as_mut()?.push_str(space);
-            if row.step == Step::Keep {
-                row.want.as_mut()?.push_str(space);
-            }
-        }
-        // A changed line is as new has it, or keeps the space behind it: a model that does not see it cannot mean it.
-        if let (Step::Change, Some(want)) = (other.rows[at].step, other.rows[at].want.as_mut()) {
-            want.push_str(space);
+        line.push_str(space);
+        match row.step {
+            Step::Keep => row.want.as_mut()?.push_str(space),
+            Step::Change => changed.push((at, space)),
+            Step::Drop | Step::Add => {}
         }
     }
     let mut case = inexact(&scene)?;
-    case.accept.push(other.want());
+    if changed.len() > 5 {
+        return None;
+    }
+    // A changed line is as new has it, or keeps the space behind it: a model that does not see it cannot mean it.
+    let mut variants = vec![scene];
+    for (at, space) in changed {
+        for mut variant in variants.clone() {
+            variant.rows[at].want.as_mut()?.push_str(space);
+            case.accept.push(variant.want());
+            variants.push(variant);
+        }
+    }
     Some(case)
 }
 
@@ -304,4 +308,39 @@ pub(super) fn line_split(random: &mut Random, corpus: &Corpus) -> Option<Case> {
     let depth = &line[..indent(&line)];
     scene.rows[at].say(&format!("{}\n{depth}    {}", &line[..gap.start], &line[gap.end..]));
     inexact(&scene)
+}
+
+/// Several of these at once.
+pub(super) fn several(random: &mut Random, corpus: &Corpus) -> Option<Case> {
+    let mut scene = draw(random, corpus, 3, 25)?;
+    trail(random, &mut scene)?;
+    dedent_by(random, &mut scene)?;
+    for row in &mut scene.rows {
+        let Some(line) = row.old.clone().filter(|_| row.step == Step::Keep && random.percent(30)) else { continue };
+        if let Some(gap) = random.pick(&gaps(&line)) {
+            row.say(&format!("{}  {}", &line[..gap.start], &line[gap.end..]));
+        }
+    }
+    inexact(&scene)
+}
+
+/// The lines that new makes are indented with tabs, those that it keeps with spaces as in the file.
+pub(super) fn tabs_in_made_lines(random: &mut Random, corpus: &Corpus) -> Option<Case> {
+    let mut scene = draw(random, corpus, 3, 25)?;
+    let unit = scene.unit.filter(|unit| scene.on_steps(*unit))?;
+    trail(random, &mut scene)?;
+    let mut verbatim = scene.clone();
+    for at in 0..scene.rows.len() {
+        if scene.rows[at].step == Step::Add {
+            let line = steps(scene.rows[at].new.as_deref()?, unit, "\t");
+            verbatim.rows[at].want = Some(line.clone());
+            scene.rows[at].new = Some(line);
+        }
+    }
+    let mut case = inexact(&scene).filter(|case| case.new.contains('\t'))?;
+    // In the file's style is best; as the model wrote them is no harm in a language without significant tabs.
+    if scene.language != super::corpus::Language::Python {
+        case.accept.push(verbatim.want());
+    }
+    Some(case)
 }

@@ -7,15 +7,15 @@ use super::scene::{Scene, Step, draw, indent};
 use super::score::Case;
 use super::spacing::blur;
 
-fn escape(text: &str, newlines: bool, quotes: bool, tabs: bool, slashes: bool) -> String {
+/// Escapes those of the characters that a JSON string must.
+fn escape(text: &str, which: &[char]) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
         match c {
-            '\\' if slashes => out.push_str("\\\\"),
-            '\n' if newlines => out.push_str("\\n"),
-            '\t' if tabs => out.push_str("\\t"),
-            '"' if quotes => out.push_str("\\\""),
-            c => out.push(c),
+            c if !which.contains(&c) => out.push(c),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            c => out.extend(['\\', c]),
         }
     }
     out
@@ -34,17 +34,17 @@ fn escaped(scene: &Scene, change: impl Fn(&str) -> String, backslashes: bool) ->
 /// Encoded as a JSON string once too often.
 pub(super) fn escaped_all(random: &mut Random, corpus: &Corpus) -> Option<Case> {
     let scene = draw(random, corpus, 1, 12)?;
-    escaped(&scene, |text| escape(text, true, true, true, true), true)
+    escaped(&scene, |text| escape(text, &['\n', '"', '\t', '\\']), true)
 }
 
 pub(super) fn escaped_newlines(random: &mut Random, corpus: &Corpus) -> Option<Case> {
     let scene = draw(random, corpus, 2, 12)?;
-    escaped(&scene, |text| escape(text, true, false, false, false), false)
+    escaped(&scene, |text| escape(text, &['\n']), false)
 }
 
 pub(super) fn escaped_quotes(random: &mut Random, corpus: &Corpus) -> Option<Case> {
     let scene = draw(random, corpus, 1, 25)?;
-    escaped(&scene, |text| escape(text, false, true, false, false), false)
+    escaped(&scene, |text| escape(text, &['"']), false)
 }
 
 pub(super) fn escaped_tabs(random: &mut Random, corpus: &Corpus) -> Option<Case> {
@@ -54,13 +54,13 @@ pub(super) fn escaped_tabs(random: &mut Random, corpus: &Corpus) -> Option<Case>
         let depth = indent(line);
         format!("{}{}{}", "\t".repeat(depth / unit), " ".repeat(depth % unit), &line[depth..])
     });
-    escaped(&scene, |text| escape(text, false, false, true, false), false)
+    escaped(&scene, |text| escape(text, &['\t']), false)
 }
 
 /// Text with backslashes of its own, which differs in white space only: no backslash may be taken for an escape.
 pub(super) fn backslashes_stay(random: &mut Random, corpus: &Corpus) -> Option<Case> {
     let mut scene = draw(random, corpus, 2, 25)?;
-    if !scene.new().contains('\\') {
+    if !scene.new_side().contains('\\') {
         return None;
     }
     blur(random, &mut scene)?;

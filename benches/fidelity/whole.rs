@@ -50,7 +50,7 @@ pub(super) fn crlf_in_old(random: &mut Random, corpus: &Corpus) -> Option<Case> 
     Some(case)
 }
 
-fn mixed(random: &mut Random, scene: &mut Scene) -> Option<Case> {
+fn mixed(random: &mut Random, scene: &mut Scene) -> Case {
     for line in scene.before.iter_mut().chain(&mut scene.after).filter(|_| random.percent(50)) {
         line.push('\r');
     }
@@ -62,18 +62,18 @@ fn mixed(random: &mut Random, scene: &mut Scene) -> Option<Case> {
         }
     }
     // Which end a made line gets is a matter of taste as long as it is one of the two.
-    Some(Case { loose_ends: scene.made(), ..case(scene) })
+    Case { loose_ends: scene.made(), ..case(scene) }
 }
 
 pub(super) fn mixed_ends_exact(random: &mut Random, corpus: &Corpus) -> Option<Case> {
     let mut scene = draw(random, corpus, 2, 25)?;
-    mixed(random, &mut scene)
+    Some(mixed(random, &mut scene))
 }
 
 pub(super) fn mixed_ends_fuzzy(random: &mut Random, corpus: &Corpus) -> Option<Case> {
     let mut scene = draw(random, corpus, 2, 25)?;
     blur(random, &mut scene)?;
-    mixed(random, &mut scene)
+    Some(mixed(random, &mut scene))
 }
 
 fn boundary(random: &mut Random, text: &str, from: usize, to: usize) -> usize {
@@ -236,7 +236,7 @@ pub(super) fn replace_all_exact(random: &mut Random, corpus: &Corpus) -> Option<
 pub(super) fn replace_all_fuzzy(random: &mut Random, corpus: &Corpus) -> Option<Case> {
     let mut scene = draw(random, corpus, 2, 12)?;
     let unit = " ".repeat(scene.unit?);
-    let depth = if random.percent(60) { 1 } else { 0 };
+    let depth = usize::from(random.percent(60));
     let deeper = |line: &str, steps: usize| {
         if line.trim().is_empty() { line.to_owned() } else { format!("{}{line}", unit.repeat(steps)) }
     };

@@ -23,7 +23,7 @@ mod shape;
 mod tests;
 mod validate;
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -37,14 +37,14 @@ use crate::languages::Languages;
 use crate::outputs::Budget;
 use crate::permissions::{Rule, Trust};
 use crate::sessions::{DEFAULT_SESSION, Session, Sessions};
-use crate::tool::{AnyTool, Context, ToolError};
+use crate::tool::{AnyTool, Context, Listed, Slot, ToolError};
 use crate::tools;
 use crate::workspace::Workspace;
 
 use approve::Asking;
 use call::{AppliedPart, Timing};
 use calls::{Calls, OpenCall};
-use catalog::Entry;
+use catalog::{Entry, Registry};
 use change::{Made, Stopped};
 use execute::{Limits, cancelled, contained};
 use late::Late;
@@ -55,7 +55,9 @@ use shape::Ending;
 
 /// Takes calls and answers each exactly once.
 pub struct Dispatch {
-    tools: Vec<Entry>,
+    tools: Registry,
+    /// Itself, for the tools that call other tools.
+    me: Weak<Dispatch>,
     workspace: Arc<Workspace>,
     languages: Arc<Languages>,
     sessions: Arc<Sessions>,
@@ -136,8 +138,10 @@ impl Dispatch {
         sessions: Arc<Sessions>,
         trust: Arc<Trust>,
     ) -> Arc<Dispatch> {
-        Arc::new(Dispatch {
-            tools: catalog::sorted(tools),
+        let tools = Registry::new(tools);
+        Arc::new_cyclic(|me| Dispatch {
+            tools,
+            me: Weak::clone(me),
             workspace,
             languages,
             sessions,
@@ -151,8 +155,8 @@ impl Dispatch {
 
     /// The tools, sorted, byte for byte the same each time.
     pub fn list_tools(&self, params: &ListToolsParams) -> Vec<ToolInfo> {
-        let _ = params;
-        self.tools.iter().map(Entry::info).collect()
+        let session = self.session(params.session_id.as_deref());
+        self.tools.of(&session).iter().map(|entry| entry.info()).collect()
     }
 
     /// Gives a call its ticket. Synchronous, so that the order of arrival is the order of tickets; never blocks.
@@ -161,7 +165,7 @@ impl Dispatch {
         let session = self.session(params.session_id.as_deref());
         let number = session.next_call();
         let call_id = params.call_id.as_deref().map_or_else(|| format!("c{number}"), |id| ids::told(id).into_owned());
-        let (tool, shared) = match catalog::find(&self.tools, &params.name) {
+        let (tool, shared) = match self.tools.find(&session, &params.name) {
             Ok(entry) => (entry.traits().name.to_owned(), entry.shared()),
             Err(_) => (params.name.clone(), false),
         };
@@ -203,9 +207,12 @@ impl Dispatch {
             languages: Arc::clone(&self.languages),
             cancel,
             budget: budget.max,
+            slot: self.slot(),
         };
         let (mut timing, mut made) = (Timing::default(), None);
-        let name = catalog::find(&self.tools, &params.name)
+        let name = self
+            .tools
+            .find(&session, &params.name)
             .map_or_else(|_| params.name.clone(), |entry| entry.traits().name.to_owned());
         let ended = if let Some(misfit) = misfit {
             Err(misfit)
@@ -246,7 +253,7 @@ impl Dispatch {
         if params.truncated {
             arguments::parse(&params.name, None, true)?;
         }
-        let entry = catalog::find(&self.tools, &params.name)?;
+        let entry = &*self.tools.find(&context.session, &params.name)?;
         let arguments = entry.ready(params.arguments.as_ref(), false)?.arguments;
 
         let clock = Arc::clone(&self.workspace.ports.clock);
@@ -290,6 +297,14 @@ impl Dispatch {
         }
     }
 
+    /// The way back into the slot, as tools hold it.
+    fn slot(&self) -> Arc<dyn Slot> {
+        match self.me.upgrade() {
+            Some(me) => me,
+            None => Arc::new(Closed),
+        }
+    }
+
     /// Cancels calls of a session: one, those of a turn, or all. Answers how many were cancelled.
     pub fn cancel(&self, session_id: Option<&str>, call_id: Option<&str>, turn_id: Option<&str>) -> usize {
         let session = session_id.unwrap_or(DEFAULT_SESSION);
@@ -328,6 +343,21 @@ impl Dispatch {
                 detail: detail(),
             }));
         }
+    }
+}
+
+impl Slot for Dispatch {
+    fn catalog(&self, session: &Session) -> Vec<Listed> {
+        self.tools.of(session).iter().map(|entry| entry.listed()).collect()
+    }
+}
+
+/// The slot of a dispatch that is gone.
+struct Closed;
+
+impl Slot for Closed {
+    fn catalog(&self, _: &Session) -> Vec<Listed> {
+        Vec::new()
     }
 }
 

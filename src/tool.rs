@@ -4,6 +4,7 @@
 //! (names, arguments, approval, order, deadlines, budgets, diagnostics) is in `dispatch`, once.
 
 mod erased;
+mod slot;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +17,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 pub use erased::{Erased, erase, plain_schema};
+pub use slot::{Listed, Slot};
 
 use crate::languages::Languages;
 use crate::sessions::Session;
@@ -50,24 +52,28 @@ pub struct Access {
 
 /// A tool's own data about itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Traits {
+pub struct Traits<'a> {
     /// Its name on the wire.
-    pub name: &'static str,
+    pub name: &'a str,
     /// Its name for people.
-    pub title: &'static str,
+    pub title: &'a str,
     /// What it can do.
-    pub capabilities: &'static [Capability],
+    pub capabilities: &'a [Capability],
     /// Whether neighbours that are parallel too may run beside it.
     pub parallel: bool,
+    /// Whether it is listed only once it has been searched for or called.
+    pub deferred: bool,
+    /// The parameter that takes the whole of what a model wrote when that is no JSON object: a patch, a command.
+    pub free_form: Option<&'a str>,
     /// How long a call may run, its approval and diagnostics aside.
     pub deadline: Duration,
     /// Other names of its parameters: (other, real).
-    pub aliases: &'static [(&'static str, &'static str)],
+    pub aliases: &'a [(&'a str, &'a str)],
     /// Other names of the tool.
-    pub names: &'static [&'static str],
+    pub names: &'a [&'a str],
 }
 
-impl Traits {
+impl Traits<'_> {
     /// Whether its calls change nothing and run nothing.
     pub fn read_only(&self) -> bool {
         !self
@@ -90,6 +96,8 @@ pub struct Context {
     pub cancel: CancellationToken,
     /// At most so many bytes of text of the answer reach the model; what is beyond is cut out of its middle.
     pub budget: usize,
+    /// The way back into the slot, for tools that know of other tools.
+    pub slot: Arc<dyn Slot>,
 }
 
 /// One piece of an answer.
@@ -211,7 +219,7 @@ pub trait Tool: Send + Sync + 'static {
     type Arguments: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static;
 
     /// Its data about itself.
-    const TRAITS: Traits;
+    const TRAITS: Traits<'static>;
 
     /// What the call reaches.
     fn access(&self, arguments: &Self::Arguments) -> Access;
@@ -236,7 +244,7 @@ pub trait Tool: Send + Sync + 'static {
 #[async_trait]
 pub trait AnyTool: Send + Sync + 'static {
     /// Its data about itself.
-    fn traits(&self) -> &Traits;
+    fn traits(&self) -> Traits<'_>;
     /// What it is for, for the model.
     fn description(&self) -> String;
     /// JSON Schema of its arguments: one object, a type on every property.

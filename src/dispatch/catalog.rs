@@ -6,7 +6,8 @@ use jsonschema::Validator;
 use serde_json::{Map, Value};
 
 use crate::permissions::{Requirement, Rule};
-use crate::tool::{AnyTool, Capability, ErrorKind, ToolError, Traits};
+use crate::sessions::Session;
+use crate::tool::{AnyTool, Capability, ErrorKind, Listed, ToolError, Traits};
 
 use super::call::{Annotations, ToolInfo};
 use super::names::Declared;
@@ -39,7 +40,7 @@ impl Entry {
         Entry { tool, rule, schema, validator }
     }
 
-    pub(super) fn traits(&self) -> &Traits {
+    pub(super) fn traits(&self) -> Traits<'_> {
         self.tool.traits()
     }
 
@@ -77,6 +78,18 @@ impl Entry {
         Ok(Ready { arguments, repairs: coerced.repairs })
     }
 
+    /// The tool as other tools see it.
+    pub(super) fn listed(&self) -> Listed {
+        let traits = self.traits();
+        Listed {
+            name: traits.name.to_owned(),
+            title: traits.title.to_owned(),
+            description: self.tool.description(),
+            schema: self.schema.clone(),
+            deferred: traits.deferred,
+        }
+    }
+
     pub(super) fn info(&self) -> ToolInfo {
         let traits = self.traits();
         let mut capabilities = traits.capabilities.to_vec();
@@ -86,36 +99,59 @@ impl Entry {
             title: traits.title.to_owned(),
             description: self.tool.description(),
             input_schema: self.schema.clone(),
-            annotations: annotations(traits),
-            approval: requirement(traits).max(self.rule.requirement()),
+            annotations: annotations(&traits),
+            approval: requirement(&traits).max(self.rule.requirement()),
             parallel: self.shared(),
-            deferred: false,
+            deferred: traits.deferred,
             capabilities,
         }
     }
 }
 
-/// Sorted by name, which makes every list of them the same each time.
-pub(super) fn sorted(tools: impl IntoIterator<Item = (Arc<dyn AnyTool>, Rule)>) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = tools.into_iter().map(|(tool, rule)| Entry::new(tool, rule)).collect();
-    entries.sort_by_key(|entry| entry.traits().name);
-    entries
+/// All tools, sorted by name, which makes every list of them the same each time.
+pub(super) struct Registry {
+    entries: Vec<Arc<Entry>>,
 }
 
-/// The tool a model means.
-pub(super) fn find<'a>(entries: &'a [Entry], asked: &str) -> Result<&'a Entry, ToolError> {
-    let declared: Vec<Declared<'_>> =
-        entries.iter().map(|entry| Declared { name: entry.traits().name, others: entry.traits().names }).collect();
-    let index = names::find(asked, &declared).map_err(|message| ToolError::new(ErrorKind::UnknownTool, message))?;
-    entries.get(index).ok_or_else(|| ToolError::new(ErrorKind::UnknownTool, format!("There is no tool `{asked}`.")))
+impl Registry {
+    /// Some tools, each with the rule for its calls.
+    pub(super) fn new(tools: impl IntoIterator<Item = (Arc<dyn AnyTool>, Rule)>) -> Registry {
+        let mut entries: Vec<Arc<Entry>> =
+            tools.into_iter().map(|(tool, rule)| Arc::new(Entry::new(tool, rule))).collect();
+        entries.sort_by(|a, b| a.traits().name.cmp(b.traits().name));
+        Registry { entries }
+    }
+
+    /// The tools a session may call.
+    pub(super) fn of(&self, session: &Session) -> Vec<Arc<Entry>> {
+        let _ = session;
+        self.entries.clone()
+    }
+
+    /// The tool that the model of a session means.
+    pub(super) fn find(&self, session: &Session, asked: &str) -> Result<Arc<Entry>, ToolError> {
+        let entries = self.of(session);
+        let declared: Vec<Declared<'_>> = entries
+            .iter()
+            .map(|entry| {
+                let traits = entry.traits();
+                Declared { name: traits.name, others: traits.names }
+            })
+            .collect();
+        let index = names::find(asked, &declared).map_err(|message| ToolError::new(ErrorKind::UnknownTool, message))?;
+        entries
+            .get(index)
+            .cloned()
+            .ok_or_else(|| ToolError::new(ErrorKind::UnknownTool, format!("There is no tool `{asked}`.")))
+    }
 }
 
-fn has(traits: &Traits, capability: Capability) -> bool {
+fn has(traits: &Traits<'_>, capability: Capability) -> bool {
     traits.capabilities.contains(&capability)
 }
 
 /// Whether a person is asked about a tool's calls, from what it can do.
-fn requirement(traits: &Traits) -> Requirement {
+fn requirement(traits: &Traits<'_>) -> Requirement {
     if has(traits, Capability::ExecutesCode) {
         Requirement::Required
     } else if has(traits, Capability::WritesFiles) {
@@ -125,7 +161,7 @@ fn requirement(traits: &Traits) -> Requirement {
     }
 }
 
-fn annotations(traits: &Traits) -> Annotations {
+fn annotations(traits: &Traits<'_>) -> Annotations {
     Annotations {
         read_only_hint: traits.read_only(),
         destructive_hint: !traits.read_only(),
@@ -139,11 +175,12 @@ mod tests {
     use super::*;
     use crate::tools;
 
-    fn built_in() -> Vec<Entry> {
-        sorted(tools::table().into_iter().map(|tool| {
+    fn built_in() -> Vec<Arc<Entry>> {
+        let tools = tools::table().into_iter().map(|tool| {
             let rule = Rule::of(tool.traits().name);
             (tool, rule)
-        }))
+        });
+        Registry::new(tools).of(&Session::new("s"))
     }
 
     #[test]
@@ -151,7 +188,7 @@ mod tests {
         for entry in built_in() {
             let traits = entry.traits();
             assert_ne!(entry.rule, Rule::Unknown, "{}", traits.name);
-            assert_eq!(entry.rule.requirement(), requirement(traits), "{}", traits.name);
+            assert_eq!(entry.rule.requirement(), requirement(&traits), "{}", traits.name);
         }
     }
 
@@ -179,7 +216,7 @@ mod tests {
 
     #[test]
     fn the_list_is_sorted_and_the_same_each_time() {
-        let list = || built_in().iter().map(Entry::info).collect::<Vec<_>>();
+        let list = || built_in().iter().map(|entry| entry.info()).collect::<Vec<_>>();
         let (once, twice) = (serde_json::to_string(&list()).unwrap(), serde_json::to_string(&list()).unwrap());
         assert_eq!(once, twice);
         assert!(list().is_sorted_by(|a, b| a.name < b.name));
@@ -187,11 +224,11 @@ mod tests {
 
     #[test]
     fn names_and_aliases_mean_one_thing() {
-        let mut seen = std::collections::BTreeMap::new();
+        let mut seen = std::collections::BTreeSet::new();
         for entry in built_in() {
             let traits = entry.traits();
             for name in std::iter::once(&traits.name).chain(traits.names) {
-                assert_eq!(seen.insert(*name, traits.name), None, "{name} names two tools");
+                assert!(seen.insert((*name).to_owned()), "{name} names two tools");
             }
             for (other, real) in traits.aliases {
                 assert!(entry.schema["properties"][real].is_object(), "{}: {other} -> {real}", traits.name);

@@ -12,7 +12,7 @@ use crate::permissions::{DecisionKind, Requirement};
 use crate::tool::{Context, ErrorKind, ToolError};
 
 use super::call::{AccessInfo, ApprovalInfo, CallParams, PreviewResult, Timing};
-use super::catalog::{self, Ready};
+use super::catalog::Ready;
 use super::execute::contained;
 use super::propose::{Consented, Proposal, outline, propose};
 use super::{Call, Dispatch, ids};
@@ -29,7 +29,7 @@ pub(super) struct Previews {
 struct Kept {
     session: String,
     id: String,
-    tool: &'static str,
+    tool: String,
     arguments: Value,
     consented: Consented,
 }
@@ -79,10 +79,11 @@ impl Dispatch {
         if let Some(misfit) = ids::misfit(&params) {
             return unfit(preview_id, &params, params.name.clone(), Requirement::Required, misfit);
         }
-        let entry = match catalog::find(&self.tools, &params.name) {
+        let entry = match self.tools.find(&session, &params.name) {
             Ok(entry) => entry,
             Err(error) => return unfit(preview_id, &params, params.name.clone(), Requirement::Required, error),
         };
+        let entry = &*entry;
         let tool = entry.traits().name;
         let general = entry.rule.requirement();
         let Ready { arguments, repairs } = match entry.ready(params.arguments.as_ref(), params.truncated) {
@@ -96,6 +97,7 @@ impl Dispatch {
             languages: Arc::clone(&self.languages),
             cancel: CancellationToken::new(),
             budget: budget.max,
+            slot: self.slot(),
         };
         let call_id = params.call_id.clone().unwrap_or_default();
         let mut timing = Timing::default();
@@ -122,7 +124,7 @@ impl Dispatch {
             self.previews.put(Kept {
                 session: session.id.clone(),
                 id: preview_id.clone(),
-                tool,
+                tool: tool.to_owned(),
                 arguments: arguments.clone(),
                 consented: proposal.consented(),
             });

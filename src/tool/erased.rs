@@ -147,8 +147,8 @@ fn without_null_type(value: Value) -> Value {
 
 #[async_trait]
 impl<T: Tool> AnyTool for Erased<T> {
-    fn traits(&self) -> &Traits {
-        &T::TRAITS
+    fn traits(&self) -> Traits<'_> {
+        T::TRAITS
     }
 
     fn description(&self) -> String {

@@ -41,11 +41,13 @@ pub struct Edit;
 impl Tool for Edit {
     type Arguments = Arguments;
 
-    const TRAITS: Traits = Traits {
+    const TRAITS: Traits<'static> = Traits {
         name: "edit",
         title: "Edit a file",
         capabilities: &[Capability::ReadsFiles, Capability::WritesFiles],
         parallel: false,
+        deferred: false,
+        free_form: None,
         deadline: Duration::from_mins(1),
         aliases: &[
             ("filePath", "file_path"),

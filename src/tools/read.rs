@@ -50,11 +50,13 @@ pub struct Read;
 impl Tool for Read {
     type Arguments = Arguments;
 
-    const TRAITS: Traits = Traits {
+    const TRAITS: Traits<'static> = Traits {
         name: "read",
         title: "Read a file",
         capabilities: &[Capability::ReadsFiles],
         parallel: true,
+        deferred: false,
+        free_form: None,
         deadline: Duration::from_secs(30),
         aliases: &[
             ("path", "file_path"),

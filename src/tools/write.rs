@@ -36,11 +36,13 @@ pub struct Write;
 impl Tool for Write {
     type Arguments = Arguments;
 
-    const TRAITS: Traits = Traits {
+    const TRAITS: Traits<'static> = Traits {
         name: "write",
         title: "Write a file",
         capabilities: &[Capability::ReadsFiles, Capability::WritesFiles],
         parallel: false,
+        deferred: false,
+        free_form: None,
         deadline: Duration::from_mins(1),
         aliases: &[
             ("path", "file_path"),

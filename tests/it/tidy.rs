@@ -243,7 +243,8 @@ fn nothing_is_left_half_done() {
 
 #[test]
 fn every_tool_is_in_the_table_once() {
-    let table: Vec<&str> = ropewalk::tools::table().iter().map(|tool| tool.traits().name).collect();
+    let tools = ropewalk::tools::table();
+    let table: Vec<&str> = tools.iter().map(|tool| tool.traits().name).collect();
     let mut sorted = table.clone();
     sorted.sort_unstable();
     sorted.dedup();

@@ -111,7 +111,7 @@ type Acting = Pin<Box<dyn Future<Output = Result<Outcome, ToolError>> + Send>>;
 
 /// A tool made of closures.
 pub(super) struct FakeTool {
-    traits: Traits,
+    traits: Traits<'static>,
     act: Box<dyn Fn(Value, Context) -> Acting + Send + Sync>,
     plan: Option<Planning>,
     access: Access,
@@ -128,6 +128,8 @@ impl FakeTool {
                 title: "A tool of a test",
                 capabilities: &[Capability::WritesFiles],
                 parallel: false,
+                deferred: false,
+                free_form: None,
                 deadline: Duration::from_secs(10),
                 aliases: &[],
                 names: &[],
@@ -166,8 +168,8 @@ pub(super) fn said(text: &str) -> Outcome {
 
 #[async_trait]
 impl AnyTool for FakeTool {
-    fn traits(&self) -> &Traits {
-        &self.traits
+    fn traits(&self) -> Traits<'_> {
+        self.traits
     }
 
     fn description(&self) -> String {

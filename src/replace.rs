@@ -14,6 +14,7 @@ mod explain;
 mod haystack;
 mod indent;
 mod indentation_flexible;
+mod keys;
 mod line_numbers;
 mod line_trimmed;
 mod lines;
@@ -29,6 +30,7 @@ mod tokens;
 mod trimmed_boundary;
 mod typographic;
 mod whitespace_normalized;
+mod words;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -322,6 +324,7 @@ fn replacement(haystack: &Haystack<'_>, pair: &Pair<'_>, place: &Place) -> Resul
             let merge = Merge {
                 whole: haystack.lines(),
                 ends: haystack.ends(),
+                style: haystack.style(),
                 place: lines.clone(),
                 old: &old,
                 new: &new,

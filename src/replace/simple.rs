@@ -1,11 +1,11 @@
 //! `simple`: the text is there, line ends aside, wherever in a line.
 
-use memchr::memmem::Finder;
+use memchr::memmem;
 
 use super::haystack::{Flat, Haystack};
 use super::lines::Lines;
 use super::script::{Step, script};
-use super::search::COUNTED;
+use super::search::{COUNTED, overlapping};
 use super::{Finding, Fit, Pair, Place};
 use crate::text::{LineEnd, LineEnds};
 
@@ -13,16 +13,13 @@ use crate::text::{LineEnd, LineEnds};
 pub(super) fn find<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, all: bool) -> Finding<'a> {
     let flat = haystack.flat();
     let old = Flat::of(&pair.old);
-    let finder = Finder::new(old.text.as_bytes());
-    let (text, mut from, mut places) = (flat.text.as_bytes(), 0, Vec::new());
-    while let Some(found) = text.get(from..).and_then(|rest| finder.find(rest)) {
-        let range = from + found..from + found + old.text.len();
-        from = if all { range.end } else { range.start + 1 };
-        places.push(Place { range: flat.original(range), fit: Fit::Exact });
-        if !all && places.len() >= COUNTED {
-            break;
-        }
-    }
+    let (text, wanted) = (flat.text.as_bytes(), old.text.as_bytes());
+    let place = |at: usize| Place { range: flat.original(at..at + wanted.len()), fit: Fit::Exact };
+    let places = if all {
+        memmem::find_iter(text, wanted).map(place).collect()
+    } else {
+        overlapping(text, wanted).take(COUNTED).map(place).collect()
+    };
     Finding { pair: pair.clone(), places }
 }
 

@@ -6,6 +6,7 @@
 
 mod align;
 mod block_anchor;
+mod chunks;
 mod context_aware;
 mod elision;
 mod escape_normalized;
@@ -13,6 +14,7 @@ mod explain;
 mod haystack;
 mod indent;
 mod indentation_flexible;
+mod keys;
 mod line_numbers;
 mod line_trimmed;
 mod lines;
@@ -28,11 +30,15 @@ mod tokens;
 mod trimmed_boundary;
 mod typographic;
 mod whitespace_normalized;
+mod words;
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::text::{Splice, similarity};
+use memchr::memmem;
+
+use crate::text::{BOM, LineEnds, Splice, Text, similarity};
+use chunks::Exact;
 use haystack::{Flat, Haystack};
 use lines::Lines;
 use merge::{Clash, Merge};
@@ -203,10 +209,48 @@ impl Place {
 /// Finds the place of an edit in a text (a byte order mark at its beginning is in no place).
 pub fn find(text: &str, request: &Request<'_>) -> Result<Found, Miss> {
     let haystack = Haystack::new(text);
-    let pair = Pair { old: Cow::Borrowed(request.old), new: Cow::Borrowed(request.new) };
-    if request.old.is_empty() && haystack.body.is_empty() && !request.new.is_empty() {
-        let splice = Splice { range: haystack.base..haystack.base, text: request.new.to_owned() };
-        return Ok(Found { strategy: STRATEGIES[0].name, similarity: 1.0, splices: vec![splice], near: 0 });
+    let has = |line: &str| memmem::find(haystack.body.as_bytes(), line.as_bytes()).is_some();
+    if let Some(found) = plain_cases(request, haystack.base, haystack.body.is_empty(), has)? {
+        return Ok(found);
+    }
+    cascade(&haystack, request)
+}
+
+/// The same for a text that is a rope. A text that is there exactly, and once, is found without making one piece of
+/// the rope; only where that fails is the whole of it copied.
+pub fn find_in(text: &Text, request: &Request<'_>) -> Result<Found, Miss> {
+    let base = if text.rope().chunks().next().is_some_and(|first| first.starts_with(BOM)) { BOM.len_utf8() } else { 0 };
+    let body = text.rope().byte_slice(base..);
+    let has = |line: &str| chunks::contains(body.chunks(), line);
+    if let Some(found) = plain_cases(request, base, body.len_bytes() == 0, has)? {
+        return Ok(found);
+    }
+    if !request.all
+        && let Exact::One(range) = chunks::exact(body.chunks(), request.old)
+    {
+        let old = Cow::from(body.byte_slice(range.clone()));
+        let ends = || LineEnds::of_chunks(body.chunks());
+        let end = || chunks::line_end(body, range.start);
+        let new = simple::replacement(request.old, request.new, &old, ends, end);
+        if new != old {
+            let splice = Splice { range: base + range.start..base + range.end, text: new };
+            return Ok(Found { strategy: STRATEGIES[0].name, similarity: 1.0, splices: vec![splice], near: 0 });
+        }
+    }
+    cascade(&Haystack::new(&text.to_string()), request)
+}
+
+/// What needs no search: an empty text that is filled, and requests that ask for nothing or leave something out. `has`
+/// says whether a line is anywhere in the text.
+fn plain_cases(
+    request: &Request<'_>,
+    base: usize,
+    empty: bool,
+    has: impl Fn(&str) -> bool,
+) -> Result<Option<Found>, Miss> {
+    if request.old.is_empty() && empty && !request.new.is_empty() {
+        let splice = Splice { range: base..base, text: request.new.to_owned() };
+        return Ok(Some(Found { strategy: STRATEGIES[0].name, similarity: 1.0, splices: vec![splice], near: 0 }));
     }
     if Flat::of(request.old).text == Flat::of(request.new).text {
         return Err(explain::identical());
@@ -215,29 +259,35 @@ pub fn find(text: &str, request: &Request<'_>) -> Result<Found, Miss> {
         return Err(explain::empty_old());
     }
     for (name, side) in [("old_string", request.old), ("new_string", request.new)] {
-        if let Some(line) = elision::elided(side, haystack.body) {
+        if let Some(line) = elision::elided(side, &has) {
             return Err(explain::elision(name, line));
         }
     }
+    Ok(None)
+}
+
+/// Tries one strategy after the other.
+fn cascade(haystack: &Haystack<'_>, request: &Request<'_>) -> Result<Found, Miss> {
+    let pair = Pair { old: Cow::Borrowed(request.old), new: Cow::Borrowed(request.new) };
     for (rank, strategy) in STRATEGIES.iter().enumerate() {
         if request.all && !strategy.all {
             continue;
         }
-        let finding = (strategy.find)(&haystack, &pair, request.all);
+        let finding = (strategy.find)(haystack, &pair, request.all);
         if finding.places.is_empty() {
             continue;
         }
         if request.all {
             let finding = Finding { places: leftmost(finding.places), pair: finding.pair };
-            let near = near(&haystack, &pair, rank + 1, &finding.places);
-            return settle(&haystack, strategy, &finding, near);
+            let near = near(haystack, &pair, rank + 1, &finding.places);
+            return settle(haystack, strategy, &finding, near);
         }
         if finding.places.len() > 1 {
-            return Err(explain::ambiguous(&haystack, strategy, &finding.places));
+            return Err(explain::ambiguous(haystack, strategy, &finding.places));
         }
-        return settle(&haystack, strategy, &finding, 0);
+        return settle(haystack, strategy, &finding, 0);
     }
-    Err(explain::not_found(&haystack, request.old))
+    Err(explain::not_found(haystack, request.old))
 }
 
 /// Makes the replacements of the places.
@@ -262,7 +312,11 @@ fn settle(haystack: &Haystack<'_>, strategy: &Strategy, finding: &Finding<'_>, n
 /// What goes into a place.
 fn replacement(haystack: &Haystack<'_>, pair: &Pair<'_>, place: &Place) -> Result<String, Clash> {
     match &place.fit {
-        Fit::Exact => Ok(simple::replacement(haystack, pair, place)),
+        Fit::Exact => {
+            let table = || haystack.lines().end(haystack.lines().at(place.range.start));
+            let here = &haystack.body[place.range.clone()];
+            Ok(simple::replacement(&pair.old, &pair.new, here, || haystack.ends(), table))
+        }
         Fit::Woven { whole } => merge::woven(haystack, pair, &place.range, *whole),
         Fit::Lines { lines, partners } => {
             let (old, new) = (Lines::of(&pair.old), Lines::of(&pair.new));
@@ -270,6 +324,7 @@ fn replacement(haystack: &Haystack<'_>, pair: &Pair<'_>, place: &Place) -> Resul
             let merge = Merge {
                 whole: haystack.lines(),
                 ends: haystack.ends(),
+                style: haystack.style(),
                 place: lines.clone(),
                 old: &old,
                 new: &new,

@@ -3,9 +3,10 @@
 //! Strict: as many lines as old, equal once white space is collapsed. Relaxed: the block may have changed a little.
 
 use super::align::{agreement, partners, region_cost};
-use super::haystack::{Haystack, collapsed_key, trimmed_key};
-use super::lines::Lines;
-use super::search::line_runs;
+use super::haystack::Haystack;
+use super::keys::{collapsed_key, trimmed_key};
+use super::lines::{Lines, blank, trim};
+use super::search::{few, line_runs, runs_at};
 use super::{Finding, Pair, Place};
 use crate::text::similarity;
 
@@ -23,17 +24,33 @@ const CANDIDATES: usize = 64;
 
 /// The first and last line equal once trimmed, the others once white space is collapsed.
 pub(super) fn strict<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, all: bool) -> Finding<'a> {
-    let last = Lines::of(&pair.old).count().saturating_sub(1);
-    if last < 2 {
+    let old = Lines::of(&pair.old);
+    let last = old.count().saturating_sub(1);
+    if last < 2 || old.contents().all(blank) {
         return Finding::none(pair);
     }
-    line_runs(haystack, pair, all, haystack.collapsed(), collapsed_key, |line, old, here| {
+    let equal = |line: usize, old: &str, here: &str| {
         if line == 0 || line == last {
-            old.trim() == here.trim()
+            trim(old) == trim(here)
         } else {
             similarity::collapsed(old).eq(similarity::collapsed(here))
         }
-    })
+    };
+    let (first_key, last_key) = (trimmed_key(old.content(0)), trimmed_key(old.content(last)));
+    let ends = haystack.trimmed().get(last..).unwrap_or_default();
+    let candidates: Vec<usize> = haystack
+        .trimmed()
+        .iter()
+        .zip(ends)
+        .enumerate()
+        .filter(|(_, (first, end))| **first == first_key && **end == last_key)
+        .map(|(at, _)| at)
+        .collect();
+    if few(candidates.len(), old.count(), haystack.lines().count()) {
+        runs_at(haystack, pair, all, candidates, equal)
+    } else {
+        line_runs(haystack, pair, all, haystack.collapsed(), collapsed_key, equal)
+    }
 }
 
 /// The first and last line equal once trimmed, and what is between them alike.

@@ -1,7 +1,8 @@
 //! `contextAware`: the lines that are not blank equal once trimmed, in order; runs of blank lines may differ a little.
 
 use super::align::blanks_aside;
-use super::haystack::{Haystack, trimmed_key};
+use super::haystack::Haystack;
+use super::keys::trimmed_key;
 use super::lines::{Lines, blank};
 use super::search::{confirmed, occurrences};
 use super::trimmed_boundary::trimmed;
@@ -23,15 +24,14 @@ pub(super) fn find<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, all: bool) -> F
         return Finding::none(&pair);
     }
     let lines = haystack.lines();
-    let here: Vec<usize> = (0..lines.count()).filter(|&line| !blank(lines.content(line))).collect();
-    let keys: Vec<u64> = here.iter().map(|&line| haystack.trimmed()[line]).collect();
+    let here = &haystack.solid().lines;
     let run: Vec<u64> = text.iter().map(|&line| trimmed_key(old.content(line))).collect();
     let fits = |at: usize| {
         let gap = |lines: &[usize], at: usize| lines[at + 1] - lines[at] - 1;
         (0..text.len()).all(|i| old.content(text[i]).trim() == lines.content(here[at + i]).trim())
-            && (0..text.len() - 1).all(|i| gap(&text, i).abs_diff(gap(&here, at + i)) <= BLANK)
+            && (0..text.len() - 1).all(|i| gap(&text, i).abs_diff(gap(here, at + i)) <= BLANK)
     };
-    let places = confirmed(occurrences(&keys, &run), text.len(), all, fits)
+    let places = confirmed(occurrences(&haystack.solid().keys, &run), text.len(), all, fits)
         .into_iter()
         .map(|at| {
             let found = here[at]..here[at + text.len() - 1] + 1;

@@ -1,11 +1,17 @@
 //! A text prepared once for all strategies: each form of it is made when the first strategy asks for it, in one scan.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 use std::ops::Range;
+use std::rc::Rc;
 
-use super::lines::{Lines, indentation};
-use crate::text::{BOM, LineEnds, similarity};
+use super::indent::{self, Style};
+use super::keys::{collapsed_key, dedented_key, trimmed_key};
+use super::lines::{Lines, blank};
+use super::typographic::Plain;
+use super::words;
+use crate::text::{BOM, LineEnds};
 
 /// A text and its forms. Offsets are bytes of the body, which is the text without its byte order mark.
 pub(super) struct Haystack<'a> {
@@ -20,6 +26,18 @@ pub(super) struct Haystack<'a> {
     dedented: OnceCell<Vec<u64>>,
     collapsed: OnceCell<Vec<u64>>,
     squeezed: OnceCell<Squeezed>,
+    solid: OnceCell<Solid>,
+    plain: OnceCell<Option<Plain>>,
+    style: OnceCell<Style>,
+    words: RefCell<HashMap<String, Rc<[usize]>>>,
+}
+
+/// The lines that are not blank.
+pub(super) struct Solid {
+    /// Their numbers, 0-based.
+    pub(super) lines: Vec<usize>,
+    /// A hash of each without white space at its ends.
+    pub(super) keys: Vec<u64>,
 }
 
 impl<'a> Haystack<'a> {
@@ -36,6 +54,10 @@ impl<'a> Haystack<'a> {
             dedented: OnceCell::new(),
             collapsed: OnceCell::new(),
             squeezed: OnceCell::new(),
+            solid: OnceCell::new(),
+            plain: OnceCell::new(),
+            style: OnceCell::new(),
+            words: RefCell::default(),
         }
     }
 
@@ -73,6 +95,41 @@ impl<'a> Haystack<'a> {
     pub(super) fn collapsed(&self) -> &[u64] {
         self.collapsed.get_or_init(|| self.lines().contents().map(collapsed_key).collect())
     }
+
+    /// The lines that are not blank.
+    pub(super) fn solid(&self) -> &Solid {
+        self.solid.get_or_init(|| {
+            let (lines, trimmed, blank_key) = (self.lines(), self.trimmed(), trimmed_key(""));
+            let solid = |&line: &usize| trimmed[line] != blank_key || !blank(lines.content(line));
+            let count = (0..lines.count()).filter(solid).count();
+            let mut table = Solid { lines: Vec::with_capacity(count), keys: Vec::with_capacity(count) };
+            for line in (0..lines.count()).filter(solid) {
+                table.lines.push(line);
+                table.keys.push(trimmed[line]);
+            }
+            table
+        })
+    }
+
+    /// The flat body with its look-alikes plain; `None` when it has none.
+    pub(super) fn plain(&self) -> Option<&Plain> {
+        self.plain.get_or_init(|| Plain::of(&self.flat().text)).as_ref()
+    }
+
+    /// What the body indents with.
+    pub(super) fn style(&self) -> Style {
+        *self.style.get_or_init(|| indent::of_text(self.lines()))
+    }
+
+    /// For each word the first places in the body that do not overlap, at most `most`, which is the same in all calls.
+    pub(super) fn places_of(&self, words: &[&str], most: usize) -> Vec<Rc<[usize]>> {
+        let mut known = self.words.borrow_mut();
+        let missing: Vec<&str> = words.iter().copied().filter(|word| !known.contains_key(*word)).collect();
+        for (word, places) in missing.iter().zip(words::places(self.body, &missing, most)) {
+            known.insert((*word).to_owned(), places.into());
+        }
+        words.iter().filter_map(|word| known.get(*word).cloned()).collect()
+    }
 }
 
 /// A text with every run of white space, line ends too, as one space, and the way back.
@@ -109,32 +166,6 @@ impl Squeezed {
         let after = self.shifts.partition_point(|&(squeezed, _)| squeezed <= at);
         after.checked_sub(1).map_or(at, |last| self.shifts[last].1 + at - self.shifts[last].0)
     }
-}
-
-/// The key of a line for "equal once trimmed".
-pub(super) fn trimmed_key(line: &str) -> u64 {
-    key(line.trim())
-}
-
-/// The key of a line for "equal without its indentation".
-pub(super) fn dedented_key(line: &str) -> u64 {
-    key(&line[indentation(line).len()..])
-}
-
-/// The key of a line for "equal once white space is collapsed".
-pub(super) fn collapsed_key(line: &str) -> u64 {
-    similarity::collapsed(line).fold(0, |hash, c| mix(hash, u64::from(c)))
-}
-
-fn key(text: &str) -> u64 {
-    let (words, rest) = text.as_bytes().as_chunks::<8>();
-    let hash = words.iter().fold(text.len() as u64, |hash, word| mix(hash, u64::from_le_bytes(*word)));
-    rest.iter().fold(hash, |hash, &byte| mix(hash, u64::from(byte)))
-}
-
-/// One step of a hash. It need not withstand anybody: whatever has equal keys is compared in full before it counts.
-fn mix(hash: u64, word: u64) -> u64 {
-    (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)
 }
 
 /// A text with LF for every line end, and the way back.
@@ -180,17 +211,6 @@ mod tests {
     fn a_byte_order_mark_is_not_in_the_body() {
         let haystack = Haystack::new("\u{feff}a\n");
         assert_eq!((haystack.body, haystack.base, haystack.lines().count()), ("a\n", 3, 1));
-    }
-
-    #[test]
-    fn keys_ignore_what_they_say() {
-        assert_eq!(trimmed_key("  a b\t"), trimmed_key("a b"));
-        assert_ne!(trimmed_key("a  b"), trimmed_key("a b"));
-        assert_eq!(dedented_key("\t a "), dedented_key("a "));
-        assert_ne!(dedented_key("a "), dedented_key("a"));
-        assert_eq!(dedented_key("  "), dedented_key(""));
-        assert_eq!(collapsed_key(" a \t b"), collapsed_key("a b "));
-        assert_ne!(collapsed_key("ab"), collapsed_key("a b"));
     }
 
     proptest! {

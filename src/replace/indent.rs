@@ -22,10 +22,12 @@ struct Pair<'a> {
 
 /// What a text indents with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Style {
+pub(super) enum Style {
+    /// Tabs.
     Tabs,
     /// So many spaces a level.
     Spaces(usize),
+    /// Nothing shows it.
     Unknown,
 }
 
@@ -44,8 +46,8 @@ pub(super) struct Indent<'a> {
 
 impl<'a> Indent<'a> {
     /// Learns from the lines of old (number, text) with their counterparts in the place, from the new lines, and, for
-    /// what those do not show, from the whole text.
-    pub(super) fn learn(found: &[(usize, &'a str, &'a str)], new: &Lines<'_>, whole: &Lines<'_>) -> Indent<'a> {
+    /// what those do not show, from the style of the whole text.
+    pub(super) fn learn(found: &[(usize, &'a str, &'a str)], new: &Lines<'_>, whole: Style) -> Indent<'a> {
         let mut pairs: Vec<Pair<'a>> = found
             .iter()
             .filter(|(_, old, place)| !blank(old) && !blank(place))
@@ -55,8 +57,8 @@ impl<'a> Indent<'a> {
         let model =
             style(pairs.iter().map(|pair| pair.old).chain(new.contents().filter(|line| !blank(line)).map(indentation)));
         let place = match style(pairs.iter().map(|pair| pair.place)) {
-            Style::Unknown => of_text(whole),
-            Style::Spaces(_) => match of_text(whole) {
+            Style::Unknown => whole,
+            Style::Spaces(_) => match whole {
                 Style::Spaces(unit) => Style::Spaces(unit),
                 _ => style(pairs.iter().map(|pair| pair.place)),
             },
@@ -259,7 +261,7 @@ fn style<'a>(indentations: impl Iterator<Item = &'a str>) -> Style {
 }
 
 /// The style of a whole text: what most of its lines that go deeper than the one before go deeper by.
-fn of_text(lines: &Lines<'_>) -> Style {
+pub(super) fn of_text(lines: &Lines<'_>) -> Style {
     let (mut tabs, mut steps, mut before) = (0usize, [0usize; 17], 0usize);
     for line in lines.contents().take(STYLE_LINES).filter(|line| !blank(line)) {
         let indentation = indentation(line);
@@ -310,7 +312,7 @@ mod tests {
         let text = format!("{new}x\n");
         let lines = Lines::of(&text);
         let whole: String = pairs.iter().flat_map(|(_, place)| [place, "\n"]).collect();
-        let indent = Indent::learn(&found, &lines, &Lines::of(&whole));
+        let indent = Indent::learn(&found, &lines, of_text(&Lines::of(&whole)));
         assert_eq!(indent.of_addition(gap, new), expected, "{pairs:?} {new:?} {gap}");
     }
 

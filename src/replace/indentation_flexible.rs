@@ -1,8 +1,9 @@
 //! `indentationFlexible`: lines equal once the common indentation is gone, tabs and spaces reconciled by column.
 
-use super::haystack::{Haystack, dedented_key};
+use super::haystack::Haystack;
+use super::keys::{dedented_key, trimmed_key};
 use super::lines::{Lines, blank, indentation};
-use super::search::{confirmed, occurrences};
+use super::search::{confirmed, few, occurrences};
 use super::{Finding, Pair, Place};
 
 /// What a tab may be worth. Each is tried; a text without tabs is the same under all.
@@ -13,13 +14,49 @@ pub(super) fn find<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, all: bool) -> F
     let old = Lines::of(&pair.old);
     let Some(first) = old.contents().position(|line| !blank(line)) else { return Finding::none(pair) };
     let lines = haystack.lines();
-    let head: Vec<u64> = old.contents().take(first + 1).map(dedented_key).collect();
     let rest = |line: &str| -> usize { line.len() - indentation(line).len() };
+    let equal = |line: usize, at: usize| {
+        let (a, b) = (old.content(line), lines.content(at));
+        a[a.len() - rest(a)..] == b[b.len() - rest(b)..]
+    };
+    // Such lines are equal once trimmed, and of those runs there mostly is none, or a few.
+    let run: Vec<u64> = old.contents().map(trimmed_key).collect();
+    let candidates = occurrences(haystack.trimmed(), &run);
+    let few = few(candidates.len(), old.count(), lines.count());
+    let starts = if few { candidates } else { by_steps(haystack, &old, first) };
+    let fits = |at: usize| {
+        (0..old.count()).all(|line| equal(line, at + line))
+            && (!few || TABS.iter().any(|&tab| level(&old, lines, at, tab)))
+    };
+    let places = confirmed(starts, old.count(), all, fits)
+        .into_iter()
+        .map(|at| Place::of_lines(haystack, at..at + old.count(), &old, None))
+        .collect();
+    Finding { pair: pair.clone(), places }
+}
+
+/// Whether the lines from `at`, blank where those of old are, are all as much deeper than those.
+fn level(old: &Lines<'_>, lines: &Lines<'_>, at: usize, tab: usize) -> bool {
+    let depth = |line: &str| columns(indentation(line), tab);
+    let mut deeper = old
+        .contents()
+        .enumerate()
+        .filter(|(_, line)| !blank(line))
+        .map(|(number, line)| depth(lines.content(at + number)).wrapping_sub(depth(line)));
+    let first = deeper.next();
+    deeper.all(|other| Some(other) == first)
+}
+
+/// Where lines like those of old begin, each as much deeper than the one before as in old; judged by keys. `first` is
+/// the first line of old that is not blank.
+fn by_steps(haystack: &Haystack<'_>, old: &Lines<'_>, first: usize) -> Vec<usize> {
+    let lines = haystack.lines();
+    let head: Vec<u64> = old.contents().take(first + 1).map(dedented_key).collect();
     let mut starts: Vec<usize> = Vec::new();
     for tab in TABS {
         // Equal steps from line to line are an equal shape whatever the depth of the whole; and a run of keys is found
         // in linear time. What the first line steps from is outside the run, so it is looked at apart.
-        let run: Vec<u64> = steps(&old, tab, old.contents().map(dedented_key)).skip(first + 1).collect();
+        let run: Vec<u64> = steps(old, tab, old.contents().map(dedented_key)).skip(first + 1).collect();
         let text: Vec<u64> = steps(lines, tab, haystack.dedented().iter().copied()).collect();
         let candidates = if run.is_empty() {
             occurrences(haystack.dedented(), &head)
@@ -40,16 +77,7 @@ pub(super) fn find<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, all: bool) -> F
     }
     starts.sort_unstable();
     starts.dedup();
-    let equal = |line: usize, at: usize| {
-        let (a, b) = (old.content(line), lines.content(at));
-        a[a.len() - rest(a)..] == b[b.len() - rest(b)..]
-    };
-    let fits = |at: usize| (0..old.count()).all(|line| equal(line, at + line));
-    let places = confirmed(starts, old.count(), all, fits)
-        .into_iter()
-        .map(|at| Place::of_lines(haystack, at..at + old.count(), &old, None))
-        .collect();
-    Finding { pair: pair.clone(), places }
+    starts
 }
 
 /// For each line a key of what it says and how much deeper it is than the last line before it that is not blank. Blank

@@ -15,7 +15,9 @@ pub(super) struct Lines<'a> {
 impl<'a> Lines<'a> {
     /// The lines of a text.
     pub(super) fn of(text: &'a str) -> Lines<'a> {
-        let mut starts = vec![0];
+        // Counted first, so that the table is made once, and no larger than it must be.
+        let mut starts = Vec::with_capacity(memchr::memchr_iter(b'\n', text.as_bytes()).count() + 2);
+        starts.push(0);
         starts.extend(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1));
         if starts.last() != Some(&text.len()) {
             starts.push(text.len());
@@ -69,17 +71,40 @@ impl<'a> Lines<'a> {
 
 /// The white space a line begins with.
 pub(super) fn indentation(line: &str) -> &str {
-    &line[..line.len() - line.trim_start().len()]
+    let bytes = line.as_bytes();
+    let first = bytes.iter().position(|&byte| !white(byte)).unwrap_or(bytes.len());
+    // White space beyond ASCII is rare, and decoded only where there may be some.
+    let first = if bytes.get(first).is_some_and(u8::is_ascii) { first } else { line.len() - line.trim_start().len() };
+    &line[..first]
+}
+
+/// A line without white space at its ends: `str::trim`, faster where the ends are ASCII.
+pub(super) fn trim(line: &str) -> &str {
+    let bytes = line.as_bytes();
+    let (first, last) = (bytes.iter().position(|&byte| !white(byte)), bytes.iter().rposition(|&byte| !white(byte)));
+    match (first, last) {
+        (Some(first), Some(last)) if bytes[first].is_ascii() && bytes[last].is_ascii() => &line[first..=last],
+        _ => line.trim(),
+    }
 }
 
 /// Whether there is nothing but white space.
 pub(super) fn blank(line: &str) -> bool {
-    line.trim().is_empty()
+    match line.bytes().find(|&byte| !white(byte)) {
+        None => true,
+        Some(byte) => !byte.is_ascii() && line.trim_start().is_empty(),
+    }
+}
+
+/// The white space of ASCII, as `char::is_whitespace` has it.
+fn white(byte: u8) -> bool {
+    matches!(byte, b'\t'..=b'\r' | b' ')
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn lines_and_their_ends() {
@@ -103,5 +128,14 @@ mod tests {
         let lines = Lines::of("ab\nc\n");
         assert_eq!([0, 2, 3, 4, 5].map(|byte| lines.at(byte)), [0, 0, 1, 1, 1]);
         assert_eq!(Lines::of("").at(0), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn white_space_is_that_of_the_standard_library(line in "[ab é\t\r\u{b}\u{c}\u{1c}\u{85}\u{a0}\u{3000}]{0,6}") {
+            prop_assert_eq!(trim(&line), line.trim());
+            prop_assert_eq!(indentation(&line), &line[..line.len() - line.trim_start().len()]);
+            prop_assert_eq!(blank(&line), line.trim().is_empty());
+        }
     }
 }

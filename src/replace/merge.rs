@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Pair;
 use super::haystack::Haystack;
-use super::indent::Indent;
+use super::indent::{Indent, Style};
 use super::lines::{Lines, blank, indentation};
 use super::script::{Step, script};
 use super::tokens::{alike, weave};
@@ -25,6 +25,8 @@ pub(super) struct Merge<'a> {
     pub(super) whole: &'a Lines<'a>,
     /// The line ends of the whole text.
     pub(super) ends: LineEnds,
+    /// What the whole text indents with.
+    pub(super) style: Style,
     /// The lines of the place, 0-based.
     pub(super) place: Range<usize>,
     /// Old.
@@ -48,7 +50,7 @@ impl Merge<'_> {
         let found: Vec<(usize, &str, &str)> =
             (0..old.len()).filter_map(|line| self.partners[line].map(|at| (line, old[line], self.line(at)))).collect();
         let steps = script(&old, &new);
-        let mut indent = Indent::learn(&found, self.new, self.whole);
+        let mut indent = Indent::learn(&found, self.new, self.style);
         indent.compare(&self.altered(&steps), self.new);
         let trailing = found.iter().any(|(_, old, place)| old.trim_end() != *old && place.trim_end() == *place);
         let mut walk = Walk {
@@ -131,7 +133,7 @@ pub(super) fn woven(
     let (old, new) = (Lines::of(&pair.old), Lines::of(&pair.new));
     let first = |lines: &Lines<'_>| lines.contents().position(|line| !blank(line)).unwrap_or(0);
     let found = [(0, old.content(first(&old)), table.content(line))];
-    let indent = Indent::learn(&found, &new, table);
+    let indent = Indent::learn(&found, &new, haystack.style());
     let mut lead = String::new();
     let mut moved = String::new();
     for (at, text) in new.contents().enumerate().skip(first(&new)) {

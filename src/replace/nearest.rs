@@ -6,11 +6,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use memchr::memmem;
-
 use super::align;
-use super::haystack::{Haystack, trimmed_key};
-use super::lines::{Lines, blank};
+use super::haystack::Haystack;
+use super::keys::{KeyMap, Sieve, trimmed_key};
+use super::lines::{Lines, blank, trim};
 
 /// A line or word that is in the text more often than this says nothing.
 const COMMON: usize = 100;
@@ -79,33 +78,32 @@ pub(super) fn nearest<'a>(haystack: &Haystack<'_>, old: &'a str) -> Option<Neare
 
 /// Votes for lines (0-based, perhaps before the first) at which old may begin, the most first.
 pub(super) fn starts(haystack: &Haystack<'_>, old: &[&str]) -> Vec<(usize, isize)> {
-    let mut votes: HashMap<isize, usize> = HashMap::new();
-    let mut wanted: HashMap<u64, Vec<usize>> = HashMap::new();
-    for (line, text) in old.iter().enumerate().filter(|(_, text)| !blank(text)) {
-        wanted.entry(trimmed_key(text)).or_default().push(line);
-    }
-    let mut hits: HashMap<u64, Vec<usize>> = HashMap::new();
-    for (line, key) in haystack.trimmed().iter().enumerate().filter(|(_, key)| wanted.contains_key(key)) {
-        let hits = hits.entry(*key).or_default();
-        if hits.len() <= COMMON {
+    let mut votes: KeyMap<isize, usize> = KeyMap::default();
+    // Where in the text each line of old is, by its key; one line more than counts.
+    let mut hits: KeyMap<u64, Vec<usize>> = KeyMap::default();
+    let keys: Vec<Option<u64>> = old.iter().map(|text| (!blank(text)).then(|| trimmed_key(text))).collect();
+    hits.extend(keys.iter().flatten().map(|&key| (key, Vec::new())));
+    let sieve = Sieve::of(hits.keys().copied());
+    for (line, key) in haystack.trimmed().iter().enumerate().filter(|&(_, &key)| sieve.passes(key)) {
+        if let Some(hits) = hits.get_mut(key).filter(|hits| hits.len() <= COMMON) {
             hits.push(line);
         }
     }
     let mut vote = |line: usize, of: usize, weight: usize| {
         *votes.entry(line.cast_signed() - of.cast_signed()).or_default() += weight;
     };
-    for (of, text) in old.iter().enumerate().filter(|(_, text)| !blank(text)) {
-        for &line in hits.get(&trimmed_key(text)).into_iter().flatten() {
-            if hits[&trimmed_key(text)].len() <= COMMON {
-                vote(line, of, text.trim().len());
-            }
+    for (of, (text, key)) in old.iter().zip(&keys).enumerate() {
+        let found = key.and_then(|key| hits.get(&key)).filter(|found| found.len() <= COMMON);
+        for &line in found.into_iter().flatten() {
+            vote(line, of, trim(text).len());
         }
     }
-    for (of, word) in words(old) {
-        let found: Vec<usize> = memmem::find_iter(haystack.body.as_bytes(), word.as_bytes()).take(COMMON + 1).collect();
+    let words = words(old);
+    let texts: Vec<&str> = words.iter().map(|&(_, word)| word).collect();
+    for (&(of, word), found) in words.iter().zip(haystack.places_of(&texts, COMMON + 1)) {
         if found.len() <= COMMON {
             let weight = word.len() / (1 + found.len() / 4);
-            for at in found {
+            for &at in &*found {
                 vote(haystack.lines().at(at), of, weight);
             }
         }

@@ -418,6 +418,21 @@ proptest! {
         }
     }
 
+    /// In ropes of several chunks, too: a stretch before, between or after makes the text longer than one.
+    #[test]
+    fn a_rope_gives_the_same_as_its_text(
+        before in text(), old in text(), new in text(), all in any::<bool>(), own in any::<bool>(),
+        from in 0usize..60, len in 1usize..20, padding in 0usize..3, filler in prop_oneof!["x\r\n", "é\n", "y"],
+    ) {
+        let old = if own { before.chars().skip(from % (before.chars().count() + 1)).take(len).collect() } else { old };
+        let middle = before.floor_char_boundary(before.len() / 2);
+        let stretch = filler.repeat(700 * padding);
+        let before = format!("{}{stretch}{}", &before[..middle], &before[middle..]);
+        let request = Request { old: &old, new: &new, all };
+        let rope = Text::new(&before, crate::text::LineBreaks::Lf);
+        prop_assert_eq!(find_in(&rope, &request), find(&before, &request));
+    }
+
     #[test]
     fn whatever_is_found_is_sound(before in text(), old in text(), new in text(), all in any::<bool>()) {
         let Ok((_, found)) = edit(&before, &old, &new, all) else { return Ok(()) };

@@ -94,8 +94,7 @@ fn tail(text: &str) -> &str {
 }
 
 /// Each token of the new text in order, with the token of the old one that it is.
-fn common(old: &[Token<'_>], new: &[Token<'_>]) -> Vec<(Option<usize>, usize)> {
-    let key = |token: &Token<'_>| token.key.to_owned();
+fn common<'t>(old: &[Token<'t>], new: &[Token<'t>]) -> Vec<(Option<usize>, usize)> {
     let mut pairs = Vec::with_capacity(new.len());
     if old.len() + new.len() > DIFF_LIMIT {
         let prefix = old.iter().zip(new).take_while(|(a, b)| a.key == b.key).count();
@@ -106,7 +105,8 @@ fn common(old: &[Token<'_>], new: &[Token<'_>]) -> Vec<(Option<usize>, usize)> {
         pairs.extend((0..suffix).map(|at| (Some(old.len() - suffix + at), new.len() - suffix + at)));
         return pairs;
     }
-    let (olds, news): (Vec<String>, Vec<String>) = (old.iter().map(key).collect(), new.iter().map(key).collect());
+    let keys = |tokens: &[Token<'t>]| -> Vec<&'t str> { tokens.iter().map(|token| token.key).collect() };
+    let (olds, news) = (keys(old), keys(new));
     for op in capture_diff_slices(Algorithm::Myers, &olds, &news) {
         match op {
             DiffOp::Equal { old_index, new_index, len } => {

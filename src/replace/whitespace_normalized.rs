@@ -4,13 +4,18 @@
 
 use std::ops::Range;
 
-use memchr::memmem::Finder;
-
 use super::align::blanks_aside;
 use super::haystack::Haystack;
-use super::lines::Lines;
+use super::lines::{Lines, indentation, trim};
+use super::search::{COUNTED, overlapping};
 use super::{Finding, Fit, Pair, Place};
 use crate::text::similarity;
+
+/// So many of the longest words of old are looked for, to find the places by a rare one.
+const TRIED: usize = 4;
+
+/// A word that is in the text more often than this is not rare.
+const RARE: usize = 64;
 
 /// Distinct places; overlapping ones too, unless all are wanted.
 pub(super) fn find<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, all: bool) -> Finding<'a> {
@@ -21,39 +26,119 @@ pub(super) fn find<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, all: bool) -> F
     let inside = !pair.old.trim().contains('\n');
     let table = Lines::of(&pair.old);
     let contents: Vec<&str> = table.contents().collect();
-    let squeezed = haystack.squeezed();
-    let finder = Finder::new(&old);
-    let (mut from, mut places) = (0, Vec::new());
-    while let Some(found) = squeezed.text.as_bytes().get(from..).and_then(|rest| finder.find(rest)) {
-        let (start, end) = (from + found, from + found + old.len());
-        from = start + 1;
-        let range = squeezed.original(start)..squeezed.original(end);
-        let (head, tail) = (&haystack.body[..range.start], &haystack.body[range.end..]);
-        let (opens, closes) = (rest_of_line(head, true), rest_of_line(tail, false));
-        let whole = opens.trim().is_empty() && closes.trim().is_empty();
-        let fits = whole || (inside && !splits_word(head, &old, tail));
-        if !fits {
-            continue;
+    let mut margins = Margins { haystack, line: usize::MAX, text: 0..0 };
+    let mut places = Vec::new();
+    let mut free = 0;
+    // Says whether there is room for more.
+    let mut take = |range: Range<usize>| {
+        if all && range.start < free {
+            return true;
         }
+        let (head, tail) = (&haystack.body[..range.start], &haystack.body[range.end..]);
+        let whole = margins.of(range.start).start == range.start && margins.of(range.end - 1).end == range.end;
+        if !whole && (!inside || splits_word(head, &old, tail)) {
+            return true;
+        }
+        free = range.end;
         places.push(if whole {
-            whole_lines(haystack, range.start - opens.len()..range.end + closes.len(), &table, &contents)
+            let lines = haystack.lines();
+            let lines = lines.at(range.start)..lines.at(range.end - 1) + 1;
+            whole_lines(haystack, lines, &table, &contents)
         } else {
             Place { range, fit: Fit::Woven { whole: false } }
         });
-        if all {
-            from = end;
-        } else if places.len() >= super::search::COUNTED {
-            break;
+        all || places.len() < COUNTED
+    };
+    match rare_word(haystack.body, &old) {
+        Some((at, found)) => {
+            let (before, after) = (&old[..at], &old[at..]);
+            for start in found {
+                let back = follow(haystack.body[..start].chars().rev(), before.chars().rev());
+                let on = follow(haystack.body[start..].chars(), after.chars());
+                if let (Some(back), Some(on)) = (back, on)
+                    && !take(start - back..start + on)
+                {
+                    break;
+                }
+            }
+        }
+        None => {
+            let squeezed = haystack.squeezed();
+            for start in overlapping(squeezed.text.as_bytes(), old.as_bytes()) {
+                if !take(squeezed.original(start)..squeezed.original(start + old.len())) {
+                    break;
+                }
+            }
         }
     }
     Finding { pair: pair.clone(), places }
 }
 
+/// One of the longest words of a collapsed text that is in the body a few times at most: where it begins in the text,
+/// and each of its places, overlapping ones too.
+fn rare_word(body: &str, text: &str) -> Option<(usize, Vec<usize>)> {
+    let mut words: Vec<(usize, &str)> = Vec::new();
+    let mut at = 0;
+    for word in text.split(' ') {
+        words.push((at, word));
+        at += word.len() + 1;
+    }
+    words.sort_by_key(|(_, word)| std::cmp::Reverse(word.len()));
+    words.into_iter().take(TRIED).find_map(|(at, word)| {
+        let found: Vec<usize> = overlapping(body.as_bytes(), word.as_bytes()).take(RARE + 1).collect();
+        (found.len() <= RARE).then_some((at, found))
+    })
+}
+
+/// How many bytes of a text stand for a collapsed one that it begins with, if it does.
+fn follow(text: impl Iterator<Item = char>, collapsed: impl Iterator<Item = char>) -> Option<usize> {
+    let mut text = text.peekable();
+    let mut bytes = 0;
+    for c in collapsed {
+        let next = text.next()?;
+        bytes += next.len_utf8();
+        if c != ' ' {
+            if next != c {
+                return None;
+            }
+            continue;
+        }
+        if !next.is_whitespace() {
+            return None;
+        }
+        while let Some(more) = text.next_if(|c| c.is_whitespace()) {
+            bytes += more.len_utf8();
+        }
+    }
+    Some(bytes)
+}
+
+/// What of a line is within the white space at its ends; that of the last line asked for is remembered, for a long line
+/// may hold many places.
+struct Margins<'h, 't> {
+    haystack: &'h Haystack<'t>,
+    line: usize,
+    text: Range<usize>,
+}
+
+impl Margins<'_, '_> {
+    /// The bytes of the body, for the line that holds a byte.
+    fn of(&mut self, byte: usize) -> Range<usize> {
+        let lines = self.haystack.lines();
+        if !(lines.range(self.line.min(lines.count() - 1)).contains(&byte) && self.line < lines.count()) {
+            self.line = lines.at(byte);
+            let content = lines.content(self.line);
+            let start = lines.range(self.line).start + indentation(content).len();
+            self.text = start..start + trim(content).len();
+        }
+        self.text.clone()
+    }
+}
+
 /// A place of whole lines. Where only blank lines and the white space inside of lines differ they are merged line by
 /// line, else word by word.
-fn whole_lines(haystack: &Haystack<'_>, range: Range<usize>, old: &Lines<'_>, contents: &[&str]) -> Place {
+fn whole_lines(haystack: &Haystack<'_>, found: Range<usize>, old: &Lines<'_>, contents: &[&str]) -> Place {
     let lines = haystack.lines();
-    let found = lines.at(range.start)..lines.at(range.end.max(1) - 1) + 1;
     let here: Vec<&str> = found.clone().map(|line| lines.content(line)).collect();
     let partners = blanks_aside(contents, &here).filter(|partners| {
         let collapsed = |a: &str, b: &str| similarity::collapsed(a).eq(similarity::collapsed(b));
@@ -64,16 +149,6 @@ fn whole_lines(haystack: &Haystack<'_>, range: Range<usize>, old: &Lines<'_>, co
         place.fit = Fit::Woven { whole: true };
     }
     place
-}
-
-/// What is before (`back`) or after a place on its own line.
-fn rest_of_line(text: &str, back: bool) -> &str {
-    if back {
-        &text[text.rfind('\n').map_or(0, |at| at + 1)..]
-    } else {
-        let line = &text[..text.find('\n').unwrap_or(text.len())];
-        line.strip_suffix('\r').filter(|_| text.len() > line.len()).unwrap_or(line)
-    }
 }
 
 /// Whether a place would begin or end inside a word.

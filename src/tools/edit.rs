@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::replace::{self, Found, Miss, MissKind, Request};
-use crate::text::{Splice, Text};
+use crate::text::{LineBreaks, Splice, Text};
 use crate::tool::{Access, Capability, Context, ErrorKind, Outcome, Plan, Tool, ToolError, Traits};
 use crate::workspace::{FileChange, Hunk, LineSpan, Refusal, RefusalKind, Rewrite, Rewritten};
 
@@ -110,10 +110,9 @@ impl From<&Arguments> for Replacement {
 impl Rewrite for Replacement {
     fn rewrite(&self, before: Option<&Text>) -> Result<Rewritten, Refusal> {
         let Some(before) = before else { return self.create() };
-        let text = before.to_string();
         let request = Request { old: &self.old, new: &self.new, all: self.all };
-        let found = replace::find(&text, &request).map_err(|miss| self.refuse(&miss))?;
-        Ok(Rewritten { hunks: hunks(&text, &found), notes: self.notes(&found), splices: found.splices })
+        let found = replace::find_in(before, &request).map_err(|miss| self.refuse(&miss))?;
+        Ok(Rewritten { hunks: hunks(before, &found), notes: self.notes(&found), splices: found.splices })
     }
 }
 
@@ -131,8 +130,9 @@ impl Replacement {
             ));
         }
         let request = Request { old: "", new: &self.new, all: self.all };
-        let found = replace::find("", &request).map_err(|miss| self.refuse(&miss))?;
-        Ok(Rewritten { hunks: hunks("", &found), notes: vec![], splices: found.splices })
+        let empty = Text::new("", LineBreaks::Lf);
+        let found = replace::find_in(&empty, &request).map_err(|miss| self.refuse(&miss))?;
+        Ok(Rewritten { hunks: hunks(&empty, &found), notes: vec![], splices: found.splices })
     }
 
     fn refuse(&self, miss: &Miss) -> Refusal {
@@ -174,15 +174,14 @@ impl Replacement {
     }
 }
 
-/// Where the splices are, in lines before and after.
-fn hunks(before: &str, found: &Found) -> Vec<Hunk> {
-    let mut lines = LineCounter { text: before, at: 0, line: 1 };
+/// Where the splices are, in lines before and after. Lines end at LF here, whatever the editor counts.
+pub(super) fn hunks(before: &Text, found: &Found) -> Vec<Hunk> {
     let mut shift = 0isize;
     found
         .splices
         .iter()
         .map(|splice| {
-            let start = lines.line_of(splice.range.start);
+            let start = before.rope().byte_to_line(splice.range.start) + 1;
             let (old, new) = extents(before, splice);
             let moved = start.saturating_add_signed(shift);
             shift += new.cast_signed() - old.cast_signed();
@@ -198,37 +197,22 @@ fn hunks(before: &str, found: &Found) -> Vec<Hunk> {
 
 /// How many lines a splice touches, before and after it. One of whole lines touches those; one that begins or ends
 /// inside a line touches that line too.
-fn extents(before: &str, splice: &Splice) -> (usize, usize) {
-    let (head, old, tail) = (&before[..splice.range.start], &before[splice.range.clone()], &before[splice.range.end..]);
-    let closed = |text: &str| text.is_empty() || text.ends_with('\n') || tail.is_empty();
-    let whole = (head.is_empty() || head.ends_with('\n')) && closed(old) && closed(&splice.text);
-    let count = |text: &str| {
-        let ended = memchr::memchr_iter(b'\n', text.as_bytes()).count();
-        ended + usize::from(!whole || !(text.is_empty() || text.ends_with('\n')))
-    };
-    (count(old), count(&splice.text))
-}
-
-/// Counts lines up to rising offsets in one scan.
-struct LineCounter<'a> {
-    text: &'a str,
-    at: usize,
-    line: usize,
-}
-
-impl LineCounter<'_> {
-    /// The 1-based line of a byte offset not below the last one asked for.
-    fn line_of(&mut self, byte: usize) -> usize {
-        self.line += memchr::memchr_iter(b'\n', &self.text.as_bytes()[self.at..byte]).count();
-        self.at = byte;
-        self.line
-    }
+fn extents(before: &Text, splice: &Splice) -> (usize, usize) {
+    let rope = before.rope();
+    let (start, end) = (splice.range.start, splice.range.end);
+    // Whether a line ends just before an offset.
+    let ended = |byte: usize| byte > 0 && rope.byte(byte - 1) == b'\n';
+    let (old_ended, new_ended) = (start == end || ended(end), splice.text.is_empty() || splice.text.ends_with('\n'));
+    let whole = (start == 0 || ended(start)) && (end == before.len() || (old_ended && new_ended));
+    let count = |ends: usize, ended: bool| ends + usize::from(!whole || !ended);
+    let old = rope.byte_to_line(end) - rope.byte_to_line(start);
+    let new = memchr::memchr_iter(b'\n', splice.text.as_bytes()).count();
+    (count(old, old_ended), count(new, new_ended))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::LineBreaks;
 
     fn edit(before: Option<&str>, old: &str, new: &str, all: bool) -> Result<Rewritten, Refusal> {
         let replacement = Replacement { path: "a.txt".into(), old: old.into(), new: new.into(), all };

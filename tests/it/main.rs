@@ -16,6 +16,7 @@ mod editor;
 mod ends;
 mod front;
 mod lost;
+mod multi;
 mod naive;
 mod order;
 mod process;

@@ -237,7 +237,7 @@ pub fn find(text: &str, request: &Request<'_>) -> Result<Found, Miss> {
         }
         return settle(&haystack, strategy, &finding, 0);
     }
-    Err(explain::not_found(&haystack, request.old))
+    Err(explain::not_found(&haystack, request))
 }
 
 /// Makes the replacements of the places.

@@ -8,10 +8,18 @@ use super::{Finding, Pair, above, first_of};
 
 /// The strategies above, on the pair without its blank boundary lines.
 pub(super) fn find<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, all: bool) -> Finding<'a> {
-    match trimmed(pair) {
-        Some(trimmed) => first_of(above("trimmedBoundary"), haystack, &trimmed, all),
-        None => Finding::none(pair),
+    let Some(trimmed) = trimmed(pair) else { return Finding::none(pair) };
+    let mut finding = first_of(above("trimmedBoundary"), haystack, &trimmed, all);
+    // A blank line before the others says that they begin on a line of their own. A place within a line is not good
+    // enough then, though it makes another one ambiguous.
+    let led = blank(pair.old.split('\n').next().unwrap_or_default()) && pair.old.contains('\n');
+    if led && (all || finding.places.len() == 1) {
+        finding.places.retain(|place| {
+            let head = &haystack.body[..place.range.start];
+            blank(&head[head.rfind('\n').map_or(0, |at| at + 1)..])
+        });
     }
+    finding
 }
 
 /// Old without its blank boundary lines, and new without as many of its own. `None` when old has none, or nothing else.

@@ -1,6 +1,7 @@
 //! `whitespaceNormalized`: equal once every run of white space, line ends too, is one space.
 //!
-//! A one-line old may match inside a line, between words; a longer one takes whole lines.
+//! A one-line old may match inside a line, between words, if it does not say that the line begins or ends there; a
+//! longer one takes whole lines.
 
 use std::ops::Range;
 
@@ -19,11 +20,14 @@ pub(super) fn find<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, all: bool) -> F
         return Finding::none(pair);
     }
     let inside = !pair.old.trim().contains('\n');
+    let lead = &pair.old[..pair.old.len() - pair.old.trim_start().len()];
+    let trail = &pair.old[pair.old.trim_end().len()..];
+    let broken = |white: &str| white.contains('\n');
     let table = Lines::of(&pair.old);
     let contents: Vec<&str> = table.contents().collect();
     let squeezed = haystack.squeezed();
     let finder = Finder::new(&old);
-    let (mut from, mut places) = (0, Vec::new());
+    let (mut from, mut places, mut doubtful) = (0, Vec::new(), false);
     while let Some(found) = squeezed.text.as_bytes().get(from..).and_then(|rest| finder.find(rest)) {
         let (start, end) = (from + found, from + found + old.len());
         from = start + 1;
@@ -31,10 +35,13 @@ pub(super) fn find<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, all: bool) -> F
         let (head, tail) = (&haystack.body[..range.start], &haystack.body[range.end..]);
         let (opens, closes) = (rest_of_line(head, true), rest_of_line(tail, false));
         let whole = opens.trim().is_empty() && closes.trim().is_empty();
-        let fits = whole || (inside && !splits_word(head, &old, tail));
+        // A line end at an end of old says that a line ends there.
+        let ended = (opens.trim().is_empty() || !broken(lead)) && (closes.trim().is_empty() || !broken(trail));
+        let fits = whole || (inside && (ended || !all) && !splits_word(head, &old, tail));
         if !fits {
             continue;
         }
+        doubtful = !whole && !ended;
         places.push(if whole {
             whole_lines(haystack, range.start - opens.len()..range.end + closes.len(), &table, &contents)
         } else {
@@ -45,6 +52,10 @@ pub(super) fn find<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, all: bool) -> F
         } else if places.len() >= super::search::COUNTED {
             break;
         }
+    }
+    if doubtful && places.len() == 1 {
+        // It makes another place ambiguous, and is not good enough on its own.
+        return Finding::none(pair);
     }
     Finding { pair: pair.clone(), places }
 }

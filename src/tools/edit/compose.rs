@@ -33,7 +33,7 @@ pub(crate) fn compose(changes: Vec<Change>, now: &str, splices: &[Splice], by: B
     // How many bytes the changes before the group made the text longer.
     let mut shift = 0isize;
     while old.peek().is_some() || new.peek().is_some() {
-        let mut group = Group { bytes: usize::MAX..0, open: false, old: Vec::new(), new: Vec::new(), longer: 0 };
+        let mut group = Group { bytes: 0..0, open: false, old: Vec::new(), new: Vec::new(), longer: 0 };
         loop {
             let first = old.peek().map(|change| placed(change, shift + group.longer));
             let second = new.peek().map(|splice| splice.range.clone());

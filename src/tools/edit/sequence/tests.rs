@@ -109,10 +109,10 @@ fn each_edit_is_told() {
         ],
     );
     let (_, done) = run(Some(FILE), &edits).unwrap();
-    expect![[r#"
+    expect![[r"
         edit 1: by simple, at lines 1-2.
         edit 2: 2 places by simple, the first at lines 5-6, together with edit 3.
-        edit 3: by lineTrimmed, at lines 5-6, together with edit 2. old_string was not there exactly; it was found by lineTrimmed (100 % alike, white space aside), and only what new_string changes of it was changed."#]]
+        edit 3: by lineTrimmed, at lines 5-6, together with edit 2. old_string was not there exactly; it was found by lineTrimmed (100 % alike, white space aside), and only what new_string changes of it was changed."]]
     .assert_eq(&done.notes.join("\n"));
 }
 
@@ -133,7 +133,7 @@ fn a_failed_edit_names_itself_and_what_the_others_have_to_do_with_it() {
             a.py: edit 2 of 2 does not fit, so none of the edits was made. old_string is not in the text. The closest is line 7 (93 % alike; - is what you sent, + is what is there):
               - return g.read()
             7 +         return f.read()
-            Send the lines as they are there, or read the file again if you expected something else.
+            Copy line 7 as it is there into old_string, or read the file again if you expected something else.
             The line numbers are those of the text as edit 1 would leave it.
             Had matched, in lines of the file as it is: edit 1 at line 1 (by simple)."#]],
     );
@@ -145,7 +145,7 @@ fn a_failed_edit_names_itself_and_what_the_others_have_to_do_with_it() {
             a.py: edit 2 of 2 does not fit, so none of the edits was made. old_string is not in the text. The closest is line 6 (75 % alike; - is what you sent, + is what is there):
               - return f.read()
             6 +         return f.readlines()
-            Send the lines as they are there, or read the file again if you expected something else.
+            Copy line 6 as it is there into old_string, or read the file again if you expected something else.
             Before edit 1 it fits at line 6, and edit 1 changes that text. Send old_string as it is after edit 1, or make one edit of the two.
             Had matched, in lines of the file as it is: edit 1 at line 6 (by simple)."#]],
     );
@@ -155,8 +155,8 @@ fn a_failed_edit_names_itself_and_what_the_others_have_to_do_with_it() {
         RefusalKind::Ambiguous,
         &expect![[r#"
             a.py: edit 2 of 2 does not fit, so none of the edits was made. old_string fits 2 places, so nothing was changed:
-              line 2: `x = f.read()` (1 above, line 1: `import os`)
-              line 7: `return f.read()` (1 above, line 6: `with open(path) as f:`)
+              line 2: `x = f.read()`
+              line 7: `return f.read()`
             Add lines around it that only the right place has, to old_string and to new_string,
             or set replace_all to change every one.
             The line numbers are those of the text as edit 1 would leave it.
@@ -172,7 +172,8 @@ fn a_failed_edit_names_itself_and_what_the_others_have_to_do_with_it() {
             a.py: edit 2 of 2 does not fit, so none of the edits was made. old_string is not in the text. The closest is line 4 (80 % alike; - is what you sent, + is what is there):
               -   def load(path):
             4 + def load(name):
-            Send the lines as they are there, or read the file again if you expected something else.
+            new_string is in the text already, at line 3: the change may have been made before.
+            Copy line 4 as it is there into old_string, or read the file again if you expected something else.
             Before edit 1 it fits at line 3, and edit 1 changes that text. Send old_string as it is after edit 1, or make one edit of the two.
             Had matched, in lines of the file as it is: edit 1 at line 4 (by simple)."#]],
     );
@@ -189,7 +190,7 @@ fn a_failed_edit_names_itself_and_what_the_others_have_to_do_with_it() {
             a.py: edit 3 of 4 does not fit, so none of the edits was made. old_string is not in the text. The closest is line 1 (70 % alike; - is what you sent, + is what is there):
               - import re
             1 + import sys
-            Send the lines as they are there, or read the file again if you expected something else.
+            Copy line 1 as it is there into old_string, or read the file again if you expected something else.
             Edit 4, which comes later, puts that text in: send edit 4 first.
             Had matched, in lines of the file as it is: edit 1 at line 1 (by simple), edit 2 at line 11 (by simple)."#]],
     );
@@ -199,13 +200,13 @@ fn a_failed_edit_names_itself_and_what_the_others_have_to_do_with_it() {
 fn edits_that_undo_each_other_are_told_so() {
     let refusal = run(Some(FILE), &sequence(&[("import os", "import sys"), ("import sys", "import os")])).unwrap_err();
     assert_eq!(refusal.kind, RefusalKind::InvalidArguments);
-    expect![[r#"a.py: the edits undo each other: after all 2 the text would be the same as before, so there is nothing to change. Send only the edits whose results are to stay."#]]
+    expect![[r"a.py: the edits undo each other: after all 2 the text would be the same as before, so there is nothing to change. Send only the edits whose results are to stay."]]
     .assert_eq(&refusal.message);
 }
 
 #[test]
 fn what_is_told_is_bounded() {
-    let before: String = (0..300).map(|at| format!("line {at};\n")).collect();
+    let before: String = (0..300).map(|at| ["line ", &at.to_string(), ";\n"].concat()).collect();
     let edit = |at: usize| (format!("line {at};"), format!("new {at};\n{}", "x".repeat(30)));
     let mut steps: Vec<Step> = (0..100).map(edit).map(|(old, new)| step(&old, &new, false)).collect();
     let (_, done) = run(Some(&before), &Sequence::several("a", steps.clone())).unwrap();

@@ -1,5 +1,7 @@
 //! The cascade as a whole: tables, the numbered cases of `fixtures/replace`, and what must hold for any input.
 
+mod related;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -248,14 +250,14 @@ fn a_miss_shows_the_closest_region() {
         "    let a = 1;\n    call(a, c);\n    surplus();\n    done(a);\n",
         "x\n",
     );
-    expect_test::expect![[r#"
+    expect_test::expect![[r"
         old_string is not in the text. The closest is lines 2-4 (71 % alike; - is what you sent, + is what is there):
         2       let a = 1;
           -     call(a, c);
         3 +     call(a, b);
           -     surplus();
         4       done(a);
-        Copy lines 2-4 as they are there into old_string, or read the file again if you expected something else."#]]
+        Copy lines 2-4 as they are there into old_string, or read the file again if you expected something else."]]
     .assert_eq(&miss.explanation);
     assert_eq!(miss.lines, [2, 3, 4]);
     // A wrong first line and a word in common are enough.

@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_line_of_any_length_is_shown_briefly() {
-        for line in ["\u{200b}".repeat(1_000_000), " ".repeat(1_000_000), "😀".repeat(1_000_000)] {
+        for line in ["\u{200b}".repeat(100_000), " ".repeat(100_000), "😀".repeat(100_000)] {
             let (a, b) = shown_apart(&line, &format!("{line}x"));
             assert!(a.len() < 9 * WIDTH && b.len() < 9 * WIDTH, "{} {}", a.len(), b.len());
         }

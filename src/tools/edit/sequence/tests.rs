@@ -129,31 +129,31 @@ fn a_failed_edit_names_itself_and_what_the_others_have_to_do_with_it() {
     check(
         &[("import os\n", "import os\nimport sys\n"), ("return g.read()", "return 1")],
         RefusalKind::NotFound,
-        &expect![[r#"
+        &expect![[r"
             a.py: edit 2 of 2 does not fit, so none of the edits was made. old_string is not in the text. The closest is line 7 (93 % alike; - is what you sent, + is what is there):
               - return g.read()
             7 +         return f.read()
             Copy line 7 as it is there into old_string, or read the file again if you expected something else.
             The line numbers are those of the text as edit 1 would leave it.
-            Had matched, in lines of the file as it is: edit 1 at line 1 (by simple)."#]],
+            Had matched, in lines of the file as it is: edit 1 at line 1 (by simple)."]],
     );
     // An earlier edit changed it.
     check(
         &[("return f.read()", "return f.readlines()"), ("return f.read()\n", "return None\n")],
         RefusalKind::NotFound,
-        &expect![[r#"
+        &expect![[r"
             a.py: edit 2 of 2 does not fit, so none of the edits was made. old_string is not in the text. The closest is line 6 (75 % alike; - is what you sent, + is what is there):
               - return f.read()
             6 +         return f.readlines()
             Copy line 6 as it is there into old_string, or read the file again if you expected something else.
             Before edit 1 it fits at line 6, and edit 1 changes that text. Send old_string as it is after edit 1, or make one edit of the two.
-            Had matched, in lines of the file as it is: edit 1 at line 6 (by simple)."#]],
+            Had matched, in lines of the file as it is: edit 1 at line 6 (by simple)."]],
     );
     // An earlier edit made another one.
     check(
         &[("import os\n", "import os\nx = f.read()\n"), ("f.read()", "f.readline()")],
         RefusalKind::Ambiguous,
-        &expect![[r#"
+        &expect![[r"
             a.py: edit 2 of 2 does not fit, so none of the edits was made. old_string fits 2 places, so nothing was changed:
               line 2: `x = f.read()`
               line 7: `return f.read()`
@@ -162,20 +162,20 @@ fn a_failed_edit_names_itself_and_what_the_others_have_to_do_with_it() {
             The line numbers are those of the text as edit 1 would leave it.
             Before edit 1 it fits one place only, line 6: edit 1 makes another. Put this edit before edit 1, or add lines to old_string that only the right place has.
             The place at line 2 is where edit 1 put text in.
-            Had matched, in lines of the file as it is: edit 1 at line 1 (by simple)."#]],
+            Had matched, in lines of the file as it is: edit 1 at line 1 (by simple)."]],
     );
     // An earlier edit did it already.
     check(
         &[("load(path)", "load(name)"), ("\n  def load(path):\n", "\n  def load(name):\n")],
         RefusalKind::NotFound,
-        &expect![[r#"
+        &expect![[r"
             a.py: edit 2 of 2 does not fit, so none of the edits was made. old_string is not in the text. The closest is line 4 (80 % alike; - is what you sent, + is what is there):
               -   def load(path):
             4 + def load(name):
             new_string is in the text already, at line 3: the change may have been made before.
             Copy line 4 as it is there into old_string, or read the file again if you expected something else.
             Before edit 1 it fits at line 3, and edit 1 changes that text. Send old_string as it is after edit 1, or make one edit of the two.
-            Had matched, in lines of the file as it is: edit 1 at line 4 (by simple)."#]],
+            Had matched, in lines of the file as it is: edit 1 at line 4 (by simple)."]],
     );
     // A later edit will put it in.
     check(
@@ -186,13 +186,13 @@ fn a_failed_edit_names_itself_and_what_the_others_have_to_do_with_it() {
             ("import sys\n", "import sys\nimport re\n"),
         ],
         RefusalKind::NotFound,
-        &expect![[r#"
+        &expect![[r"
             a.py: edit 3 of 4 does not fit, so none of the edits was made. old_string is not in the text. The closest is line 1 (70 % alike; - is what you sent, + is what is there):
               - import re
             1 + import sys
             Copy line 1 as it is there into old_string, or read the file again if you expected something else.
             Edit 4, which comes later, puts that text in: send edit 4 first.
-            Had matched, in lines of the file as it is: edit 1 at line 1 (by simple), edit 2 at line 11 (by simple)."#]],
+            Had matched, in lines of the file as it is: edit 1 at line 1 (by simple), edit 2 at line 11 (by simple)."]],
     );
 }
 

@@ -21,6 +21,7 @@ mod lines;
 mod merge;
 mod multi_occurrence;
 mod nearest;
+mod present;
 mod script;
 mod search;
 mod simple;
@@ -277,6 +278,12 @@ fn cascade(haystack: &Haystack<'_>, request: &Request<'_>) -> Result<Found, Miss
         if finding.places.is_empty() {
             continue;
         }
+        if rank > 0 && !request.all {
+            let done = present::places(haystack, &pair);
+            if !done.is_empty() {
+                return Err(explain::present(haystack, &done));
+            }
+        }
         if request.all {
             let finding = Finding { places: leftmost(finding.places), pair: finding.pair };
             let near = near(haystack, &pair, rank + 1, &finding.places);
@@ -287,7 +294,7 @@ fn cascade(haystack: &Haystack<'_>, request: &Request<'_>) -> Result<Found, Miss
         }
         return settle(haystack, strategy, &finding, 0);
     }
-    Err(explain::not_found(haystack, request.old))
+    Err(explain::not_found(haystack, request))
 }
 
 /// Makes the replacements of the places.

@@ -26,9 +26,9 @@ pub(super) struct Coerced {
 /// error is a parameter given twice, under two names, with different values.
 pub(super) fn coerce(schema: &Value, aliases: &[(&str, &str)], given: Map<String, Value>) -> Result<Coerced, String> {
     let mut repairs = Vec::new();
-    let named = rename(schema, aliases, given, &mut repairs)?;
+    let named = rename(schema, aliases, given, &mut repairs, &[])?;
     let value = Value::Object(named);
-    let coercion = Coercion { root: schema };
+    let coercion = Coercion { root: schema, aliases };
     let value = if coercion.fits(schema, &value) {
         value
     } else {
@@ -38,12 +38,14 @@ pub(super) fn coerce(schema: &Value, aliases: &[(&str, &str)], given: Map<String
     Ok(Coerced { value, repairs })
 }
 
-/// Other names of parameters: the declared ones, and real ones written another way (`oldString`).
+/// Other names of parameters: the declared ones, and real ones written another way (`oldString`). `path` is where the
+/// object is that they are in.
 fn rename(
     schema: &Value,
     aliases: &[(&str, &str)],
     given: Map<String, Value>,
     repairs: &mut Vec<String>,
+    path: &[String],
 ) -> Result<Map<String, Value>, String> {
     let empty = Map::new();
     let declared = schema["properties"].as_object().unwrap_or(&empty);
@@ -74,7 +76,8 @@ fn rename(
             _ => {}
         }
         if name != key {
-            repairs.push(format!("took `{key}` for `{name}`"));
+            let within = |name: &str| path.iter().map(String::as_str).chain([name]).collect::<Vec<_>>().join(".");
+            repairs.push(format!("took `{}` for `{name}`", within(&key)));
         }
         origin.insert(name.clone(), Value::String(key));
         named.insert(name, value);
@@ -84,6 +87,7 @@ fn rename(
 
 struct Coercion<'a> {
     root: &'a Value,
+    aliases: &'a [(&'a str, &'a str)],
 }
 
 impl Coercion<'_> {
@@ -165,8 +169,16 @@ impl Coercion<'_> {
         let required = |name: &str| {
             schema["required"].as_array().is_some_and(|names| names.iter().any(|required| required == name))
         };
+        // The outermost object has its names already. One that came twice with different values stays as it came: that it
+        // is no parameter is for validation to tell.
+        let said = repairs.len();
+        let renamed =
+            if path.is_empty() { None } else { rename(schema, self.aliases, fields.clone(), repairs, path).ok() };
+        if renamed.is_none() {
+            repairs.truncate(said);
+        }
         let mut out = Map::new();
-        for (name, value) in fields {
+        for (name, value) in renamed.as_ref().unwrap_or(fields) {
             let declared = schema["properties"].get(name).or_else(|| schema.get("additionalProperties"));
             let Some(declared) = declared.filter(|declared| declared.is_object() && !self.fits(declared, value)) else {
                 out.insert(name.clone(), value.clone());
@@ -310,6 +322,13 @@ mod tests {
                 "both": { "type": ["integer", "string"] },
                 "how": { "enum": ["fast", "slow"] },
                 "point": { "$ref": "#/$defs/point" },
+                "steps": { "type": "array", "items": {
+                    "type": "object",
+                    "properties": { "limit": { "type": "integer" }, "new_text": { "type": "string" } },
+                    "required": ["limit"],
+                    "additionalProperties": false,
+                } },
+                "free": { "type": "object", "properties": { "limit": { "type": "integer" } } },
             },
             "required": ["file_path"],
             "$defs": { "point": { "type": "object", "properties": { "x": { "type": "integer" } } } },
@@ -350,6 +369,12 @@ mod tests {
             (json!({"filePath": "a", "N": "3"}), json!({"file_path": "a", "limit": 3})),
             (json!({"path": "a", "file_path": "a"}), json!({"file_path": "a"})),
             (json!({"path": "a", "file_path": null}), json!({"file_path": "a"})),
+            // Names inside items, also when the items came as a string.
+            (json!({"steps": [{"n": 1, "newText": "b"}]}), json!({"steps": [{"limit": 1, "new_text": "b"}]})),
+            (json!({"steps": [{"limit": 1}, {"N": "2"}]}), json!({"steps": [{"limit": 1}, {"limit": 2}]})),
+            (json!({"steps": "[{\"n\": 1}]"}), json!({"steps": [{"limit": 1}]})),
+            (json!({"steps": [{"n": 1, "limit": 1}]}), json!({"steps": [{"limit": 1}]})),
+            (json!({"free": {"n": 1, "limit": "2"}}), json!({"free": {"n": 1, "limit": 2}})),
         ] {
             let mut full = expected.clone();
             if full.get("file_path").is_none() {
@@ -386,6 +411,10 @@ mod tests {
             json!({"file_path": "", "both": "7"}),
             json!({"file_path": "a", "where": {"line": null}}),
             json!({"file_path": "a", "unknown": "30"}),
+            json!({"file_path": "a", "steps": [{"limit": 1, "n": 2}]}),
+            json!({"file_path": "a", "steps": [{"limit": 1, "path": "b"}]}),
+            // What an object may have besides its parameters keeps its name.
+            json!({"file_path": "a", "free": {"n": 1}}),
         ] {
             assert_eq!(coerced(given.clone()), given);
         }
@@ -400,6 +429,13 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_name_inside_an_item_is_told_with_its_place() {
+        let Value::Object(given) = json!({"file_path": "a", "steps": [{"n": "1"}]}) else { panic!("an object") };
+        let repairs = coerce(&schema(), ALIASES, given).unwrap().repairs;
+        assert_eq!(repairs, ["took `steps.0.n` for `limit`", "took \"1\" of `steps.0.limit` as integer"]);
+    }
+
     fn any_value() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(Value::Null),
@@ -412,7 +448,7 @@ mod tests {
         leaf.prop_recursive(3, 16, 4, |inner| {
             prop_oneof![
                 proptest::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
-                proptest::collection::btree_map("line|exact|x|y", inner, 0..3)
+                proptest::collection::btree_map("line|exact|x|y|n|limit", inner, 0..3)
                     .prop_map(|map| Value::Object(map.into_iter().collect())),
             ]
         })
@@ -422,7 +458,7 @@ mod tests {
         #[test]
         fn a_value_that_validates_is_never_changed(
             given in proptest::collection::btree_map(
-                "file_path|limit|ratio|all|names|sizes|where|either|both|how|point|other", any_value(), 0..6,
+                "file_path|limit|ratio|all|names|sizes|where|either|both|how|point|steps|free|other", any_value(), 0..6,
             ),
             text in "[a-z0-9]{0,3}",
         ) {
@@ -450,7 +486,7 @@ mod tests {
         #[test]
         fn coercing_twice_changes_nothing_more(
             given in proptest::collection::btree_map(
-                "file_path|limit|ratio|all|names|sizes|where|either|both|how|point|other", any_value(), 0..6,
+                "file_path|limit|ratio|all|names|sizes|where|either|both|how|point|steps|free|other", any_value(), 0..6,
             ),
         ) {
             let schema = schema();

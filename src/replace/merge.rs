@@ -15,8 +15,12 @@ use crate::text::{LineEnd, LineEnds};
 pub(super) struct Clash {
     /// The 0-based line of the text, or the one after which something is missing.
     pub(super) line: usize,
-    /// What old says there.
-    pub(super) old: String,
+    /// What old says there; `None`: nothing, where the place has something.
+    pub(super) old: Option<String>,
+    /// What the place says there; `None`: it has no such line.
+    pub(super) place: Option<String>,
+    /// What new wants there; `None`: it gone.
+    pub(super) new: Option<String>,
 }
 
 /// The two texts of the request, and the lines of the text that old was found at.
@@ -122,7 +126,8 @@ pub(super) fn woven(
     let line = table.at(range.start);
     let end = table.end(line).unwrap_or_else(|| haystack.ends().prevailing());
     let has_ends = haystack.ends().first.is_some();
-    let clash = || Clash { line, old: pair.old.lines().next().unwrap_or_default().to_owned() };
+    let first = |text: &str| text.trim().lines().next().map(str::to_owned);
+    let clash = || Clash { line, old: first(&pair.old), place: first(place), new: first(&pair.new) };
     if !whole {
         let new = if has_ends { end.apply(&pair.new) } else { pair.new.to_string() };
         return weave(&pair.old, place, &new).ok_or_else(clash);
@@ -188,7 +193,7 @@ impl Walk<'_> {
                     self.out.push(Out { text: line, end: self.merge.end(at) });
                     self.next = at + 1;
                 } else if matches!(step, Step::Change(..)) {
-                    return Err(self.clash(old, self.next));
+                    return Err(self.clash(Some(old), self.next, false, Some(new)));
                 } else {
                     self.lose(old, false);
                 }
@@ -198,7 +203,7 @@ impl Walk<'_> {
                 if let Some(at) = self.merge.partners[old] {
                     self.close_gap(at, true)?;
                     if !alike(self.merge.old.content(old), self.merge.line(at)) {
-                        return Err(self.clash(old, at));
+                        return Err(self.clash(Some(old), at, true, None));
                     }
                     self.next = at + 1;
                 } else {
@@ -221,7 +226,7 @@ impl Walk<'_> {
             Some(text) if blank(&text) => Ok(text),
             Some(text) => Ok(self.indent.of_change(old, indentation(new_line)) + &text),
             None if alike(place, new_line) => Ok(place.to_owned()),
-            None => Err(self.clash(old, at)),
+            None => Err(self.clash(Some(old), at, true, Some(new))),
         }
     }
 
@@ -237,14 +242,16 @@ impl Walk<'_> {
         // same ones or a clash.
         if let Some(line) = lost.filter(|_| !self.same(&added, &extra)) {
             let adds = added.iter().any(|&new| !blank(self.merge.new.content(new)));
-            if adds || (lost_dropped && !bare) {
-                return Err(self.clash(line, extra.start));
+            // At a border of the place nobody knows whether the line next to it is the one that old means.
+            let border = extra.start == 0 || to == self.merge.place.len();
+            if adds || (lost_dropped && (!bare || border)) {
+                return Err(self.clash(Some(line), extra.start, !extra.is_empty(), added.first().copied()));
             }
         }
         if extra.is_empty() || (both_went && bare) {
             self.add(&added);
         } else if both_went {
-            return Err(self.clash(self.gap, extra.start));
+            return Err(self.clash(None, extra.start, true, None));
         } else if added.is_empty() || self.same(&added, &extra) {
             self.keep(extra.clone());
         } else if bare || self.dropped {
@@ -253,7 +260,7 @@ impl Walk<'_> {
             self.add(&added);
             self.keep(extra.clone());
         } else {
-            return Err(self.clash(self.gap, extra.start));
+            return Err(self.clash(None, extra.start, true, added.first().copied()));
         }
         self.next = extra.end;
         Ok(())
@@ -294,8 +301,14 @@ impl Walk<'_> {
         }
     }
 
-    fn clash(&self, old: usize, at: usize) -> Clash {
-        let old = old.min(self.merge.old.count().saturating_sub(1));
-        Clash { line: self.merge.place.start + at, old: self.merge.old.content(old).to_owned() }
+    /// Line `at` of the place (which it `has`, or after which it lacks one) against a line of old and one of new.
+    fn clash(&self, old: Option<usize>, at: usize, has: bool, new: Option<usize>) -> Clash {
+        let has = has && at < self.merge.place.len();
+        Clash {
+            line: self.merge.place.start + at,
+            old: old.map(|line| self.merge.old.content(line).to_owned()),
+            place: has.then(|| self.merge.line(at).to_owned()),
+            new: new.map(|line| self.merge.new.content(line).to_owned()),
+        }
     }
 }

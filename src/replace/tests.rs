@@ -1,5 +1,7 @@
 //! The cascade as a whole: tables, the numbered cases of `fixtures/replace`, and what must hold for any input.
 
+mod related;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -255,7 +257,7 @@ fn a_miss_shows_the_closest_region() {
         3 +     call(a, b);
           -     surplus();
         4       done(a);
-        Send the lines as they are there, or read the file again if you expected something else."]]
+        Copy lines 2-4 as they are there into old_string, or read the file again if you expected something else."]]
     .assert_eq(&miss.explanation);
     assert_eq!(miss.lines, [2, 3, 4]);
     // A wrong first line and a word in common are enough.
@@ -310,7 +312,7 @@ fn fixtures() {
     let mut cases: Vec<_> =
         std::fs::read_dir(&root).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
     cases.sort();
-    assert!(cases.len() >= 60, "only {} cases in {}", cases.len(), root.display());
+    assert!(cases.len() >= 165, "only {} cases in {}", cases.len(), root.display());
     let mut wrong = Vec::new();
     for (at, case) in cases.iter().enumerate() {
         let name = case.file_name().unwrap().to_string_lossy().into_owned();
@@ -319,12 +321,15 @@ fn fixtures() {
         let need = |file: &str| read(file).unwrap_or_else(|| panic!("{name} has no file {file}"));
         let result = edit(&need("before"), &need("old"), &need("new"), read("all").is_some());
         let strategy = read("strategy");
+        let near = read("near").map(|near| near.trim_end().parse::<usize>().unwrap());
         let problem = match (result, read("after"), read("miss")) {
             (Ok((text, found)), Some(after), None) => {
                 if text != after {
                     Some(format!("by {}:\n{text}", found.strategy))
                 } else if strategy.as_ref().is_some_and(|strategy| strategy.trim_end() != found.strategy) {
                     Some(format!("right, but by {}", found.strategy))
+                } else if near.is_some_and(|near| near != found.near) {
+                    Some(format!("right, but {} near variants are told", found.near))
                 } else {
                     None
                 }

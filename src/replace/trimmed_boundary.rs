@@ -9,20 +9,25 @@ use super::{Finding, Pair, Place, above, first_of};
 /// The strategies above, on the pair without its blank boundary lines.
 pub(super) fn find<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, all: bool) -> Finding<'a> {
     if let Some(trimmed) = trimmed(pair) {
-        let finding = first_of(above("trimmedBoundary"), haystack, &trimmed, all);
+        let mut finding = first_of(above("trimmedBoundary"), haystack, &trimmed, all);
+        // A blank line before the others says that they begin on a line of their own. A place within a line is not good
+        // enough then, though it makes another one ambiguous.
+        let led = blank(pair.old.split('\n').next().unwrap_or_default()) && pair.old.contains('\n');
+        if led && (all || finding.places.len() == 1) {
+            finding.places.retain(|place| {
+                let head = &haystack.body[..place.range.start];
+                blank(&head[head.rfind('\n').map_or(0, |at| at + 1)..])
+            });
+        }
         if !finding.places.is_empty() {
             return finding;
         }
     }
-    match unfenced(pair) {
-        Some(bare) => {
-            let mut finding = first_of(above("trimmedBoundary"), haystack, &bare, all);
-            // Next to a fence of the text's own, the model's may be that one.
-            finding.places.retain(|place| !fenced(haystack, place));
-            finding
-        }
-        None => Finding::none(pair),
-    }
+    let Some(bare) = unfenced(pair) else { return Finding::none(pair) };
+    let mut finding = first_of(above("trimmedBoundary"), haystack, &bare, all);
+    // Next to a fence of the text's own, the model's may be that one.
+    finding.places.retain(|place| !fenced(haystack, place));
+    finding
 }
 
 /// What a line that opens or closes a fenced block begins with.

@@ -1,6 +1,7 @@
 //! `whitespaceNormalized`: equal once every run of white space, line ends too, is one space.
 //!
-//! A one-line old may match inside a line, between words; a longer one takes whole lines.
+//! A one-line old may match inside a line, between words, if it does not say that the line begins or ends there; a
+//! longer one takes whole lines.
 
 use std::ops::Range;
 
@@ -24,10 +25,13 @@ pub(super) fn find<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, all: bool) -> F
         return Finding::none(pair);
     }
     let inside = !pair.old.trim().contains('\n');
+    let lead = &pair.old[..pair.old.len() - pair.old.trim_start().len()];
+    let trail = &pair.old[pair.old.trim_end().len()..];
+    let broken = |white: &str| white.contains('\n');
     let table = Lines::of(&pair.old);
     let contents: Vec<&str> = table.contents().collect();
     let mut margins = Margins { haystack, line: usize::MAX, text: 0..0 };
-    let mut places = Vec::new();
+    let (mut places, mut doubtful) = (Vec::new(), false);
     let mut free = 0;
     // Says whether there is room for more.
     let mut take = |range: Range<usize>| {
@@ -35,10 +39,16 @@ pub(super) fn find<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, all: bool) -> F
             return true;
         }
         let (head, tail) = (&haystack.body[..range.start], &haystack.body[range.end..]);
-        let whole = margins.of(range.start).start == range.start && margins.of(range.end - 1).end == range.end;
-        if !whole && (!inside || splits_word(head, &old, tail)) {
+        let opens = margins.of(range.start).start == range.start;
+        let closes = margins.of(range.end - 1).end == range.end;
+        let whole = opens && closes;
+        // A line end at an end of old says that a line ends there.
+        let ended = (opens || !broken(lead)) && (closes || !broken(trail));
+        let fits = whole || (inside && (ended || !all) && !splits_word(head, &old, tail));
+        if !fits {
             return true;
         }
+        doubtful = !whole && !ended;
         free = range.end;
         places.push(if whole {
             let lines = haystack.lines();
@@ -70,6 +80,10 @@ pub(super) fn find<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, all: bool) -> F
                 }
             }
         }
+    }
+    if doubtful && places.len() == 1 {
+        // It makes another place ambiguous, and is not good enough on its own.
+        return Finding::none(pair);
     }
     Finding { pair: pair.clone(), places }
 }

@@ -1,17 +1,20 @@
 //! `edit`: replaces a text in a file, found by the cascade.
 
+pub(super) mod compose;
+mod hunks;
+pub(super) mod sequence;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
-use crate::replace::{self, Found, Miss, MissKind, Request};
-use crate::text::{LineBreaks, Splice, Text};
 use crate::tool::{Access, Capability, Context, ErrorKind, Outcome, Plan, Tool, ToolError, Traits};
-use crate::workspace::{FileChange, Hunk, LineSpan, Refusal, RefusalKind, Rewrite, Rewritten};
+use crate::workspace::FileChange;
+
+use sequence::{Sequence, Step};
 
 /// Replaces a text in a file, in the editor's unsaved buffer where the file is open. `old_string` must be in the file
 /// once: include enough lines around the change to make it so, or set `replace_all`. Differences in indentation and in
@@ -77,7 +80,7 @@ impl Tool for Edit {
         let target = context.workspace.resolve(&arguments.file_path)?;
         Ok(Plan::Change(vec![FileChange {
             target,
-            rewrite: Arc::new(Replacement::from(arguments)),
+            rewrite: Arc::new(Sequence::one(&arguments.file_path, Step::from(arguments))),
             label: format!("edit {}", arguments.file_path),
         }]))
     }
@@ -87,136 +90,23 @@ impl Tool for Edit {
     }
 }
 
-/// The change that an edit asks for, whatever the text is by then.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Replacement {
-    path: String,
-    old: String,
-    new: String,
-    all: bool,
-}
-
-impl From<&Arguments> for Replacement {
-    fn from(arguments: &Arguments) -> Replacement {
-        Replacement {
-            path: arguments.file_path.clone(),
-            old: arguments.old_string.clone(),
-            new: arguments.new_string.clone(),
-            all: arguments.replace_all,
-        }
+impl From<&Arguments> for Step {
+    fn from(arguments: &Arguments) -> Step {
+        Step { old: arguments.old_string.clone(), new: arguments.new_string.clone(), all: arguments.replace_all }
     }
-}
-
-impl Rewrite for Replacement {
-    fn rewrite(&self, before: Option<&Text>) -> Result<Rewritten, Refusal> {
-        let Some(before) = before else { return self.create() };
-        let request = Request { old: &self.old, new: &self.new, all: self.all };
-        let found = replace::find_in(before, &request).map_err(|miss| self.refuse(&miss))?;
-        Ok(Rewritten { hunks: hunks(before, &found), notes: self.notes(&found), splices: found.splices })
-    }
-}
-
-impl Replacement {
-    /// A file that does not exist yet is as empty as an empty one.
-    fn create(&self) -> Result<Rewritten, Refusal> {
-        if !self.old.is_empty() {
-            return Err(Refusal::new(
-                RefusalKind::NotFound,
-                format!(
-                    "There is no file {}, so old_string cannot be in it. Check the path; to make a new file, send an \
-                     empty old_string or use the write tool.",
-                    self.path
-                ),
-            ));
-        }
-        let request = Request { old: "", new: &self.new, all: self.all };
-        let empty = Text::new("", LineBreaks::Lf);
-        let found = replace::find_in(&empty, &request).map_err(|miss| self.refuse(&miss))?;
-        Ok(Rewritten { hunks: hunks(&empty, &found), notes: vec![], splices: found.splices })
-    }
-
-    fn refuse(&self, miss: &Miss) -> Refusal {
-        let kind = match miss.kind {
-            MissKind::Identical | MissKind::EmptyOld | MissKind::Elision => RefusalKind::InvalidArguments,
-            MissKind::NotFound => RefusalKind::NotFound,
-            MissKind::Ambiguous => RefusalKind::Ambiguous,
-            MissKind::Conflict => RefusalKind::Conflict,
-        };
-        Refusal {
-            kind,
-            message: format!("{}: {}", self.path, miss.explanation),
-            data: (!miss.lines.is_empty()).then(|| json!({ "lines": miss.lines })),
-        }
-    }
-
-    fn notes(&self, found: &Found) -> Vec<String> {
-        let mut notes = Vec::new();
-        if self.all {
-            let count = found.splices.len();
-            notes.push(format!("Replaced {count} place{}.", if count == 1 { "" } else { "s" }));
-        }
-        if found.strategy != "simple" {
-            notes.push(format!(
-                "old_string was not there exactly; it was found by {} ({:.0} % alike, white space aside), and only \
-                 what new_string changes of it was changed.",
-                found.strategy,
-                (found.similarity * 100.0).floor()
-            ));
-        }
-        if found.near > 0 {
-            let (places, they) = if found.near == 1 { ("place", "differs") } else { ("places", "differ") };
-            notes.push(format!(
-                "{} more {places} {they} from old_string in white space or the like and stayed as before.",
-                found.near
-            ));
-        }
-        notes
-    }
-}
-
-/// Where the splices are, in lines before and after. Lines end at LF here, whatever the editor counts.
-pub(super) fn hunks(before: &Text, found: &Found) -> Vec<Hunk> {
-    let mut shift = 0isize;
-    found
-        .splices
-        .iter()
-        .map(|splice| {
-            let start = before.rope().byte_to_line(splice.range.start) + 1;
-            let (old, new) = extents(before, splice);
-            let moved = start.saturating_add_signed(shift);
-            shift += new.cast_signed() - old.cast_signed();
-            Hunk {
-                strategy: found.strategy.to_owned(),
-                similarity: found.similarity,
-                before: LineSpan { start, count: old },
-                after: LineSpan { start: moved, count: new },
-            }
-        })
-        .collect()
-}
-
-/// How many lines a splice touches, before and after it. One of whole lines touches those; one that begins or ends
-/// inside a line touches that line too.
-fn extents(before: &Text, splice: &Splice) -> (usize, usize) {
-    let rope = before.rope();
-    let (start, end) = (splice.range.start, splice.range.end);
-    // Whether a line ends just before an offset.
-    let ended = |byte: usize| byte > 0 && rope.byte(byte - 1) == b'\n';
-    let (old_ended, new_ended) = (start == end || ended(end), splice.text.is_empty() || splice.text.ends_with('\n'));
-    let whole = (start == 0 || ended(start)) && (end == before.len() || (old_ended && new_ended));
-    let count = |ends: usize, ended: bool| ends + usize::from(!whole || !ended);
-    let old = rope.byte_to_line(end) - rope.byte_to_line(start);
-    let new = memchr::memchr_iter(b'\n', splice.text.as_bytes()).count();
-    (count(old, old_ended), count(new, new_ended))
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::text::{LineBreaks, Text};
+    use crate::workspace::{LineSpan, Refusal, RefusalKind, Rewrite as _, Rewritten};
 
     fn edit(before: Option<&str>, old: &str, new: &str, all: bool) -> Result<Rewritten, Refusal> {
-        let replacement = Replacement { path: "a.txt".into(), old: old.into(), new: new.into(), all };
-        replacement.rewrite(before.map(|text| Text::new(text, LineBreaks::Lf)).as_ref())
+        let step = Step { old: old.into(), new: new.into(), all };
+        Sequence::one("a.txt", step).rewrite(before.map(|text| Text::new(text, LineBreaks::Lf)).as_ref())
     }
 
     fn span(start: usize, count: usize) -> LineSpan {
@@ -236,6 +126,8 @@ mod tests {
         check("a\nb\nc", "c", "c\nd", &[(span(3, 1), span(3, 2))]);
         check("x\na\nx\n", "x", "y\nz", &[(span(1, 1), span(1, 2)), (span(3, 1), span(4, 2))]);
         check("foo(a, b)\n", "a,", "a,\n   ", &[(span(1, 1), span(1, 2))]);
+        check("ab\n", "b\n", "c", &[(span(1, 1), span(1, 1))]);
+        check("ab\nc\n", "b\n", "", &[(span(1, 2), span(1, 1))]);
         check("", "", "a\nb\n", &[(span(1, 0), span(1, 2))]);
     }
 

@@ -17,6 +17,7 @@ mod ends;
 mod fidelity;
 mod front;
 mod lost;
+mod multi;
 mod naive;
 mod order;
 mod process;

@@ -1,6 +1,6 @@
 //! What the cascade costs, as ratios in one run: against a scan of the same bytes, and against what the reference
-//! algorithms do. `cargo bench --bench cascade`; arguments: the lines of plain code (default 1000 10000 100000 1000000),
-//! `hostile`, or a part of a case's name.
+//! algorithms do. `cargo bench --bench cascade`; arguments: the lines of plain code (default 1000 10000 100000
+//! 1000000), `hostile`, or a part of a case's name.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 #![expect(clippy::cast_precision_loss, reason = "sizes and counts are far below 2^52")]

@@ -90,8 +90,8 @@ mod tests {
             text in "[abc]{0,200}", words in proptest::collection::vec("[abc]{1,9}", 1..8), most in 1usize..6,
         ) {
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
-            let alone: Vec<Vec<usize>> =
-                words.iter().map(|word| memmem::find_iter(text.as_bytes(), word.as_bytes()).take(most).collect()).collect();
+            let of = |word: &&str| memmem::find_iter(text.as_bytes(), word.as_bytes()).take(most).collect();
+            let alone: Vec<Vec<usize>> = words.iter().map(of).collect();
             prop_assert_eq!(&places(&text, &words, most), &alone);
             let window = words.iter().map(|word| word.len()).min().unwrap();
             if window >= BLOCK {

@@ -351,7 +351,7 @@ fn alike(haystack: &Haystack<'_>, pair: &Pair<'_>, place: &Place) -> f64 {
             let old: Vec<&str> = Lines::of(&pair.old).contents().collect();
             let found: Vec<&str> = lines.clone().map(|line| haystack.lines().content(line)).collect();
             if let Some(partners) = partners {
-                return align::region_cost(&old, &found, partners).similarity();
+                return align::compare(&old, &found, partners).cost.similarity();
             }
             let mut total = similarity::Cost::default();
             for (a, b) in old.iter().zip(found) {

@@ -2,11 +2,15 @@
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use super::lines::blank;
-use crate::text::similarity::{self, Cost};
+use super::lines::{blank, trim};
+use crate::text::similarity::{self, Cost, Letters};
 
 /// Similarity is computed for at most this many pairs of lines of one stretch; beyond, only equal lines are paired.
 const PAIR_LIMIT: usize = 4_096;
+
+/// So many pairs of characters are compared for one stretch at most, shared evenly between its pairs of lines: only
+/// among many lines of many thousands of characters is a pair denied its exact distance by that.
+const CELLS: usize = 1 << 31;
 
 /// For each line of `a` its partner in `b`: rising, each taken once, at least `floor` alike, so that the whole is as
 /// alike as can be. In long texts lines that are equal once trimmed are partners first, and the others between them.
@@ -37,16 +41,21 @@ pub(super) fn partners(a: &[&str], b: &[&str], floor: f64) -> Vec<Option<usize>>
 }
 
 /// The pairing of greatest total likeness, by dynamic programming.
-fn by_similarity(a: &[&str], b: &[&str], floor: f64) -> Vec<Option<usize>> {
+fn by_similarity<'t>(a: &[&'t str], b: &[&'t str], floor: f64) -> Vec<Option<usize>> {
     let mut partners = vec![None; a.len()];
     if a.is_empty() || b.is_empty() || a.len() * b.len() > PAIR_LIMIT {
         return partners;
     }
-    let lengths =
-        |lines: &[&str]| -> Vec<usize> { lines.iter().map(|line| similarity::collapsed(line).count()).collect() };
-    let (a_lengths, b_lengths) = (lengths(a), lengths(b));
+    let letters = |lines: &[&str]| -> Vec<Letters> { lines.iter().map(|line| Letters::of(line)).collect() };
+    let trimmed = |lines: &[&'t str]| -> Vec<&'t str> { lines.iter().map(|line| trim(line)).collect() };
+    let (a_letters, b_letters) = (letters(a), letters(b));
+    let (a_trimmed, b_trimmed) = (trimmed(a), trimmed(b));
+    let cells = CELLS / (a.len() * b.len());
+    // Of pairings that are equally alike the one with more lines at the same depth; all of that is less than a character.
+    let unit = a.len().min(b.len()) + 1;
     let gain = |i: usize, j: usize| -> usize {
-        let (short, long) = (a_lengths[i].min(b_lengths[j]), a_lengths[i].max(b_lengths[j]));
+        let (x, y) = (&a_letters[i], &b_letters[j]);
+        let (short, long) = (x.length.min(y.length), x.length.max(y.length));
         // One more for the pair itself, so that blank lines find each other too.
         let gain = |distance: usize| {
             if (Cost { distance, length: long }).similarity() >= floor { long - distance + 1 } else { 0 }
@@ -54,20 +63,21 @@ fn by_similarity(a: &[&str], b: &[&str], floor: f64) -> Vec<Option<usize>> {
         if (short == 0) != (long == 0) || gain(long - short) == 0 {
             return 0;
         }
-        if a[i].trim() == b[j].trim() {
+        if a_trimmed[i] == b_trimmed[j] {
             return gain(0);
         }
-        if !similarity::may_reach(a[i], b[j], floor) {
+        if !x.may_reach(y, floor) {
             return 0;
         }
-        gain(similarity::cost(a[i], b[j]).distance)
+        gain(similarity::cost_within(a_trimmed[i], b_trimmed[j], cells).distance)
     };
     let width = b.len() + 1;
     let mut best = vec![0usize; (a.len() + 1) * width];
     let mut gains = vec![0usize; a.len() * b.len()];
     for i in (0..a.len()).rev() {
         for j in (0..b.len()).rev() {
-            let here = gain(i, j);
+            let here = gain(i, j) * unit;
+            let here = here + usize::from(here > 0 && a[i] == b[j]);
             gains[i * b.len() + j] = here;
             let skip = best[(i + 1) * width + j].max(best[i * width + j + 1]);
             let take = if here > 0 { best[(i + 1) * width + j + 1] + here } else { 0 };
@@ -109,33 +119,35 @@ pub(super) fn blanks_aside(a: &[&str], b: &[&str]) -> Option<Vec<Option<usize>>>
     Some(partners)
 }
 
-/// How alike two stretches are under a pairing: lines without partners count 0, blank ones nothing.
-pub(super) fn region_cost(a: &[&str], b: &[&str], partners: &[Option<usize>]) -> Cost {
-    let mut total = Cost::default();
+/// How two stretches compare under a pairing.
+pub(super) struct Comparison {
+    /// How alike they are: lines without partners count 0, blank ones nothing.
+    pub(super) cost: Cost,
+    /// How many characters of `a` its partners agree with. Unlike the similarity this does not suffer from a line that
+    /// one side lacks, so it tells a region that lost a line from another that merely resembles it.
+    pub(super) agreement: usize,
+}
+
+/// Compares the lines of two stretches.
+pub(super) fn compare(a: &[&str], b: &[&str], partners: &[Option<usize>]) -> Comparison {
+    let (mut cost, mut agreement) = (Cost::default(), 0);
     let mut taken = vec![false; b.len()];
+    let cells = CELLS / a.len().max(1);
     for (line, partner) in a.iter().zip(partners) {
-        total += match partner {
+        cost += match partner {
             Some(j) => {
                 taken[*j] = true;
-                similarity::cost(line, b[*j])
+                let pair = similarity::cost_within(line, b[*j], cells);
+                agreement += pair.length - pair.distance;
+                pair
             }
             None => Cost::alone(line),
         };
     }
     for (line, _) in b.iter().zip(taken).filter(|(_, taken)| !taken) {
-        total += Cost::alone(line);
+        cost += Cost::alone(line);
     }
-    total
-}
-
-/// How many characters of `a` its partners agree with. Unlike the similarity this does not suffer from a line that one
-/// side lacks, so it tells a region that lost a line from another that merely resembles it.
-pub(super) fn agreement(a: &[&str], b: &[&str], partners: &[Option<usize>]) -> usize {
-    let pair = |(line, partner): (&&str, &Option<usize>)| {
-        let cost = similarity::cost(line, b[(*partner)?]);
-        Some(cost.length - cost.distance)
-    };
-    a.iter().zip(partners).filter_map(pair).sum()
+    Comparison { cost, agreement }
 }
 
 #[cfg(test)]
@@ -169,7 +181,7 @@ mod tests {
     #[test]
     fn a_region_is_as_alike_as_its_lines_by_length() {
         let (a, b) = (["abcd", "efgh"], ["abcd", "efgx", "zzzz"]);
-        let cost = region_cost(&a, &b, &partners(&a, &b, 0.5));
+        let cost = compare(&a, &b, &partners(&a, &b, 0.5)).cost;
         assert_eq!(cost, Cost { distance: 5, length: 12 });
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Strict: as many lines as old, equal once white space is collapsed. Relaxed: the block may have changed a little.
 
-use super::align::{agreement, partners, region_cost};
+use super::align::{compare, partners};
 use super::haystack::Haystack;
 use super::keys::{collapsed_key, trimmed_key};
 use super::lines::{Lines, blank, trim};
@@ -85,9 +85,10 @@ pub(super) fn relaxed<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, _all: bool) 
         }
         let (inside, inner) = (&old[1..old.len() - 1], &here[1..here.len() - 1]);
         let inside_partners = partners(inside, inner, LINE);
-        let agrees = agreement(inside, inner, &inside_partners);
+        let compared = compare(inside, inner, &inside_partners);
+        let agrees = compared.agreement;
         best = best.max(agrees);
-        if region_cost(inside, inner, &inside_partners).similarity() < INTERIOR {
+        if compared.cost.similarity() < INTERIOR {
             continue;
         }
         let mut all: Vec<Option<usize>> = vec![Some(0)];

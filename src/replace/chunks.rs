@@ -180,7 +180,8 @@ mod tests {
         ) {
             let flat = Flat::of(&text);
             let old = Flat::of(&old).text;
-            let places: Vec<usize> = (0..flat.text.len()).filter(|&at| flat.text.as_bytes()[at..].starts_with(old.as_bytes())).collect();
+            let fits = |at: &usize| flat.text.as_bytes()[*at..].starts_with(old.as_bytes());
+            let places: Vec<usize> = (0..flat.text.len()).filter(fits).collect();
             let expected = match places[..] {
                 [] => Exact::None,
                 [at] => Exact::One(flat.original(at..at + old.len())),

@@ -42,6 +42,8 @@ pub(super) struct Indent<'a> {
     scale: Option<(usize, usize)>,
     /// Old lost its indentation and new did not: what new has is the place's already.
     absolute: bool,
+    /// How many columns a tab is worth where it meets spaces: a level of the place.
+    tab: usize,
 }
 
 impl<'a> Indent<'a> {
@@ -77,7 +79,8 @@ impl<'a> Indent<'a> {
             other => other.1,
         };
         let scale = scale(&pairs);
-        Indent { pairs, bare_first, model, place, scale, absolute: false }
+        let tab = if let Style::Spaces(unit) = place { unit } else { TAB };
+        Indent { pairs, bare_first, model, place, scale, absolute: false, tab }
     }
 
     /// Takes note of the lines of old that new changed (old, the place's, new): where old lost the depth that each of
@@ -85,14 +88,14 @@ impl<'a> Indent<'a> {
     /// shallower than all of the place (then new was written from old's depth), or when nothing but the depth changed
     /// (then the lines are to go deeper).
     pub(super) fn compare(&mut self, changed: &[(&str, &str, &str)], new: &Lines<'_>) {
-        let depth = |line: &str| columns(indentation(line));
+        let depth = |line: &str| columns(indentation(line), self.tab);
         let shown = changed.iter().filter(|(old, place, new)| !blank(old) && !blank(place) && !blank(new));
         let kept = |&&(old, place, new): &&(&str, &str, &str)| {
             indentation(new) == indentation(place) && depth(old) < depth(place)
         };
         let (all, these) = (shown.clone().count(), shown.clone().filter(kept).count());
-        let pairs = self.pairs.iter().all(|pair| columns(pair.old) < columns(pair.place));
-        let Some(least) = self.pairs.iter().map(|pair| columns(pair.place)).min() else { return };
+        let pairs = self.pairs.iter().all(|pair| columns(pair.old, self.tab) < columns(pair.place, self.tab));
+        let Some(least) = self.pairs.iter().map(|pair| columns(pair.place, self.tab)).min() else { return };
         let deep = new.contents().filter(|line| !blank(line)).all(|line| depth(line) >= least);
         let more = new.contents().filter(|line| !blank(line)).count() != self.pairs.len()
             || shown.clone().any(|(old, _, new)| old.trim() != new.trim());
@@ -137,7 +140,7 @@ impl<'a> Indent<'a> {
         let after = self.pairs.partition_point(|pair| pair.line < gap);
         let before = after.checked_sub(1).map(|at| self.pairs[at]);
         let after = self.pairs.get(after).copied();
-        let far = |pair: &Pair<'_>| columns(pair.old).abs_diff(columns(new));
+        let far = |pair: &Pair<'_>| columns(pair.old, self.tab).abs_diff(columns(new, self.tab));
         let nearest = match (before, after) {
             (Some(before), Some(after)) if far(&after) < far(&before) => Some(after),
             (Some(before), _) => Some(before),
@@ -163,15 +166,17 @@ impl<'a> Indent<'a> {
             let less = self.convert(less);
             return match pair.place.strip_suffix(less.as_str()) {
                 Some(cut) => cut.to_owned(),
-                None => up_to(pair.place, columns(pair.place).saturating_sub(columns(&less))),
+                None => {
+                    up_to(pair.place, columns(pair.place, self.tab).saturating_sub(columns(&less, self.tab)), self.tab)
+                }
             };
         }
-        let (from, to) = (columns(pair.old), columns(new));
+        let (from, to) = (columns(pair.old, self.tab), columns(new, self.tab));
         if to >= from {
             format!("{}{}", pair.place, self.convert(&" ".repeat(to - from)))
         } else {
             let less = self.convert(&" ".repeat(from - to));
-            up_to(pair.place, columns(pair.place).saturating_sub(columns(&less)))
+            up_to(pair.place, columns(pair.place, self.tab).saturating_sub(columns(&less, self.tab)), self.tab)
         }
     }
 
@@ -179,7 +184,7 @@ impl<'a> Indent<'a> {
     fn convert(&self, difference: &str) -> String {
         match (self.model, self.place) {
             (Style::Spaces(unit), Style::Tabs) => {
-                let width = columns(difference);
+                let width = columns(difference, self.tab);
                 format!("{}{}", "\t".repeat(width / unit), " ".repeat(width % unit))
             }
             (Style::Tabs, Style::Spaces(unit)) => {
@@ -283,19 +288,19 @@ pub(super) fn of_text(lines: &Lines<'_>) -> Style {
     }
 }
 
-/// Columns of an indentation.
-fn columns(indentation: &str) -> usize {
-    indentation.chars().fold(0, |at, c| if c == '\t' { at / TAB * TAB + TAB } else { at + 1 })
+/// Columns of an indentation, where a tab is worth so many.
+fn columns(indentation: &str, tab: usize) -> usize {
+    indentation.chars().fold(0, |at, c| if c == '\t' { at / tab * tab + tab } else { at + 1 })
 }
 
 /// The beginning of an indentation, at most so many columns of it.
-fn up_to(indentation: &str, width: usize) -> String {
+fn up_to(indentation: &str, width: usize, tab: usize) -> String {
     let mut cut = String::new();
     for c in indentation.chars() {
         cut.push(c);
-        if columns(&cut) > width {
+        if columns(&cut, tab) > width {
             cut.pop();
-            cut.push_str(&" ".repeat(width - columns(&cut)));
+            cut.push_str(&" ".repeat(width - columns(&cut, tab)));
             break;
         }
     }

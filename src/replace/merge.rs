@@ -240,10 +240,11 @@ impl Walk<'_> {
         let (lost, lost_dropped) = (self.lost.take(), std::mem::take(&mut self.lost_dropped));
         // Where the place has other lines than old, or none, it was changed; if new changes the same lines it is to the
         // same ones or a clash.
-        if let Some(line) = lost.filter(|_| !self.same(&added, &extra)) {
+        // At a border of the place nobody knows whether the line next to it is the one that old means.
+        let border = extra.start == 0 || to == self.merge.place.len();
+        let same = self.same(&added, &extra) && !(border && lost_dropped);
+        if let Some(line) = lost.filter(|_| !same) {
             let adds = added.iter().any(|&new| !blank(self.merge.new.content(new)));
-            // At a border of the place nobody knows whether the line next to it is the one that old means.
-            let border = extra.start == 0 || to == self.merge.place.len();
             if adds || (lost_dropped && (!bare || border)) {
                 return Err(self.clash(Some(line), extra.start, !extra.is_empty(), added.first().copied()));
             }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::align::{agreement, partners, region_cost};
+use super::align::{compare, partners};
 use super::block_anchor::{anchors, slack};
 use super::haystack::Haystack;
 use super::lines::{Lines, blank};
@@ -79,8 +79,8 @@ fn window(haystack: &Haystack<'_>, old: &[&str], start: isize, slack: usize) -> 
     let found = partners(old, &here, LINE);
     let (first, last) = (found.iter().flatten().min().copied()?, found.iter().flatten().max().copied()?);
     let partners: Vec<Option<usize>> = found.iter().map(|partner| partner.map(|at| at - first)).collect();
-    let similarity = region_cost(old, &here[first..=last], &partners).similarity();
-    let agreement = agreement(old, &here[first..=last], &partners);
+    let compared = compare(old, &here[first..=last], &partners);
+    let (similarity, agreement) = (compared.cost.similarity(), compared.agreement);
     let complete = complete(old, &here[first..=last], &partners);
     Some(Window { lines: from + first..from + last + 1, partners, similarity, agreement, complete })
 }

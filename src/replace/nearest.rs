@@ -65,7 +65,7 @@ pub(super) fn nearest<'a>(haystack: &Haystack<'_>, old: &'a str) -> Option<Neare
         let Some(first) = partners.iter().flatten().min().copied() else { continue };
         let Some(end) = partners.iter().flatten().max().map(|last| last + 1) else { continue };
         let partners: Vec<Option<usize>> = partners.iter().map(|partner| partner.map(|at| at - first)).collect();
-        let similarity = align::region_cost(old, &region[first..end], &partners).similarity();
+        let similarity = align::compare(old, &region[first..end], &partners).cost.similarity();
         let better = best.as_ref().is_none_or(|best| {
             similarity > best.similarity || (similarity >= best.similarity && from + first < best.lines.start)
         });

@@ -59,25 +59,22 @@ pub(super) fn find<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, all: bool) -> F
         });
         all || places.len() < COUNTED
     };
-    match rare_word(haystack.body, &old) {
-        Some((at, found)) => {
-            let (before, after) = (&old[..at], &old[at..]);
-            for start in found {
-                let back = follow(haystack.body[..start].chars().rev(), before.chars().rev());
-                let on = follow(haystack.body[start..].chars(), after.chars());
-                if let (Some(back), Some(on)) = (back, on)
-                    && !take(start - back..start + on)
-                {
-                    break;
-                }
+    if let Some((at, found)) = rare_word(haystack.body, &old) {
+        let (before, after) = (&old[..at], &old[at..]);
+        for start in found {
+            let back = follow(haystack.body[..start].chars().rev(), before.chars().rev());
+            let on = follow(haystack.body[start..].chars(), after.chars());
+            if let (Some(back), Some(on)) = (back, on)
+                && !take(start - back..start + on)
+            {
+                break;
             }
         }
-        None => {
-            let squeezed = haystack.squeezed();
-            for start in overlapping(squeezed.text.as_bytes(), old.as_bytes()) {
-                if !take(squeezed.original(start)..squeezed.original(start + old.len())) {
-                    break;
-                }
+    } else {
+        let squeezed = haystack.squeezed();
+        for start in overlapping(squeezed.text.as_bytes(), old.as_bytes()) {
+            if !take(squeezed.original(start)..squeezed.original(start + old.len())) {
+                break;
             }
         }
     }

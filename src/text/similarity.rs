@@ -44,37 +44,77 @@ impl std::ops::AddAssign for Cost {
 /// Distance and length of a pair of lines. Adding those of several pairs gives the similarity of a region: the mean of
 /// its lines' similarities, each weighted by its length.
 pub fn cost(a: &str, b: &str) -> Cost {
-    if a == b {
-        return Cost { distance: 0, length: collapsed(a).count() };
-    }
-    let (a, b): (Vec<char>, Vec<char>) = (collapsed(a).collect(), collapsed(b).collect());
-    Cost { distance: distance(&a, &b), length: a.len().max(b.len()) }
+    cost_within(a, b, usize::MAX)
 }
 
-/// Whether a pair may reach a similarity of `floor` at all, judged by lengths and letters only: cheap, and never wrong
-/// when it says no.
-pub fn may_reach(a: &str, b: &str, floor: f64) -> bool {
-    let mut balance = [0i64; 64];
-    let (mut a_len, mut b_len) = (0usize, 0usize);
-    for c in collapsed(a) {
-        balance[c as usize % 64] += 1;
-        a_len += 1;
+/// The same, but where more than `cells` pairs of characters (of the differing middles) would have to be compared, the
+/// middles count as wholly different: a bound on the work of many pairs of long lines.
+pub fn cost_within(a: &str, b: &str, cells: usize) -> Cost {
+    let a_length = collapsed(a).count();
+    if a == b {
+        return Cost { distance: 0, length: a_length };
     }
-    for c in collapsed(b) {
-        balance[c as usize % 64] -= 1;
-        b_len += 1;
+    let b_length = collapsed(b).count();
+    let equal = |(x, y): &(char, char)| x == y;
+    let prefix = collapsed(a).zip(collapsed(b)).take_while(equal).count();
+    let rest = a_length.min(b_length) - prefix;
+    let suffix = backwards(a).zip(backwards(b)).take(rest).take_while(equal).count();
+    let (a_middle, b_middle) = (a_length - prefix - suffix, b_length - prefix - suffix);
+    let (short, long) = (a_middle.min(b_middle), a_middle.max(b_middle));
+    let distance = if short == 0 || long > EXACT_LIMIT || short.saturating_mul(long) > cells {
+        long
+    } else {
+        let middle = |line, length| -> Vec<char> { collapsed(line).skip(prefix).take(length).collect() };
+        distance(&middle(a, a_middle), &middle(b, b_middle))
+    };
+    Cost { distance, length: a_length.max(b_length) }
+}
+
+/// How often each letter is in a line, and its length, both with white space collapsed.
+#[derive(Debug, Clone)]
+pub struct Letters {
+    /// By the lowest six bits of the character.
+    counts: [u32; 64],
+    /// In characters.
+    pub length: usize,
+}
+
+impl Letters {
+    /// Counts them.
+    pub fn of(line: &str) -> Letters {
+        let mut letters = Letters { counts: [0; 64], length: 0 };
+        for c in collapsed(line) {
+            letters.counts[c as usize % 64] += 1;
+            letters.length += 1;
+        }
+        letters
     }
-    // Each edit changes the surplus on either side by one at most.
-    let surplus = balance.iter().filter(|&&count| count > 0).sum::<i64>().unsigned_abs();
-    let lack = balance.iter().filter(|&&count| count < 0).sum::<i64>().unsigned_abs();
-    let least = usize::try_from(surplus.max(lack)).unwrap_or(usize::MAX);
-    ratio(least, a_len.max(b_len)) >= floor
+
+    /// Whether a pair may reach a similarity of `floor` at all: cheap, and never wrong when it says no.
+    pub fn may_reach(&self, other: &Letters, floor: f64) -> bool {
+        // Each edit changes the surplus on either side by one at most.
+        let (mut surplus, mut lack) = (0usize, 0usize);
+        for (&a, &b) in self.counts.iter().zip(&other.counts) {
+            surplus += a.saturating_sub(b) as usize;
+            lack += b.saturating_sub(a) as usize;
+        }
+        ratio(surplus.max(lack), self.length.max(other.length)) >= floor
+    }
 }
 
 /// The characters of a line without white space at its ends, each inner run of it as one space.
 pub fn collapsed(line: &str) -> impl Iterator<Item = char> + '_ {
+    squeezed(line.trim().chars())
+}
+
+/// The same characters from the last to the first.
+fn backwards(line: &str) -> impl Iterator<Item = char> + '_ {
+    squeezed(line.trim().chars().rev())
+}
+
+fn squeezed(chars: impl Iterator<Item = char>) -> impl Iterator<Item = char> {
     let mut space = false;
-    line.trim().chars().filter_map(move |c| {
+    chars.filter_map(move |c| {
         let blank = c.is_whitespace();
         let repeated = blank && space;
         space = blank;
@@ -102,14 +142,23 @@ fn distance(a: &[char], b: &[char]) -> usize {
     let mut above = vec![1i8; long.len()];
     let mut distance = short.len();
     for block in short.chunks(64) {
-        let mut masks: HashMap<char, u64> = HashMap::with_capacity(block.len());
+        // Where each character is in the block; those of ASCII in a table, for they are nearly all.
+        let (mut ascii, mut others) = ([0u64; 128], HashMap::<char, u64>::new());
         for (bit, &c) in block.iter().enumerate() {
-            *masks.entry(c).or_default() |= 1 << bit;
+            match ascii.get_mut(c as usize) {
+                Some(mask) => *mask |= 1 << bit,
+                None => *others.entry(c).or_default() |= 1 << bit,
+            }
         }
+        let mask = |c: char| match ascii.get(c as usize) {
+            Some(&mask) => mask,
+            None if others.is_empty() => 0,
+            None => others.get(&c).copied().unwrap_or(0),
+        };
         let bottom = 1u64 << (block.len() - 1);
         let (mut plus, mut minus) = (u64::MAX, 0u64);
         for (&c, carry) in long.iter().zip(above.iter_mut()) {
-            let mut equal = masks.get(&c).copied().unwrap_or(0);
+            let mut equal = mask(c);
             let (rises, falls) = (u64::from(*carry > 0), u64::from(*carry < 0));
             let vertical = equal | minus;
             equal |= falls;
@@ -201,8 +250,16 @@ mod tests {
         #[test]
         fn the_cheap_bound_never_excludes_a_pair(a in "[a-e ]{0,30}", b in "[a-e ]{0,30}", floor in 0.0f64..1.0) {
             if similarity(&a, &b) >= floor {
-                prop_assert!(may_reach(&a, &b, floor));
+                prop_assert!(Letters::of(&a).may_reach(&Letters::of(&b), floor));
             }
+        }
+
+        #[test]
+        fn the_cost_is_the_distance_of_the_collapsed_lines(a in "[abé \t]{0,30}", b in "[abé \t]{0,30}") {
+            let (x, y): (Vec<char>, Vec<char>) = (collapsed(&a).collect(), collapsed(&b).collect());
+            prop_assert_eq!(cost(&a, &b), Cost { distance: plain(&x, &y), length: x.len().max(y.len()) });
+            let bounded = cost_within(&a, &b, 9);
+            prop_assert!(bounded.distance >= plain(&x, &y) && bounded.distance <= bounded.length);
         }
 
         #[test]

@@ -1,6 +1,7 @@
 //! Lines as they are shown: bounded, cut where they differ, and with what is not seen made visible. Pure.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use crate::replace::tokens::plain;
 
@@ -79,7 +80,7 @@ fn from(line: &str, at: usize, blanks: bool) -> String {
             ' ' if blanks && at + offset >= bare => out.push_str("<space>"),
             '\r' => out.push_str("<cr>"),
             '\t' | ' ' => out.push(c),
-            c if shapeless(c) || c.is_whitespace() => out.push_str(&format!("<U+{:04X}>", u32::from(c))),
+            c if shapeless(c) || c.is_whitespace() => drop(write!(out, "<U+{:04X}>", u32::from(c))),
             c => out.push(c),
         }
     }

@@ -142,7 +142,7 @@ fn spoil(how: Spoilt, lines: &[String], at: usize, ends: &[String]) -> String {
     if how == Spoilt::StaleFirst {
         lines[0] = lines[0].replace("(arg", "(args");
     }
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let text: String = lines.iter().flat_map(|line| [line, "\n"]).collect();
     if matches!(how, Spoilt::Blanks | Spoilt::BlanksAndCurly) { format!("\n\n{text}\n") } else { text }
 }
 

@@ -93,10 +93,12 @@ fn of_new(new: &str) -> Option<Set> {
     }
 }
 
+/// What stands at the beginning of a text for an escaped character, and its length in bytes.
+type Undo = fn(&str, Set) -> Option<(char, usize)>;
+
 /// A text without its escapes; `None` when it has none of the set.
 fn unescaped(text: &str, set: Set) -> Option<String> {
-    let (mark, plain): (char, fn(&str, Set) -> Option<(char, usize)>) =
-        if set == Set::Entities { ('&', entity) } else { ('\\', escape) };
+    let (mark, plain): (char, Undo) = if set == Set::Entities { ('&', entity) } else { ('\\', escape) };
     let (mut out, mut rest, mut any) = (String::with_capacity(text.len()), text, false);
     while let Some(at) = rest.find(mark) {
         out.push_str(&rest[..at]);
@@ -171,7 +173,7 @@ mod tests {
         check(r#"say(\"bye\n\")"#, Some(Set::Quotes));
         check(r#"# don't\nsay(\"bye\")"#, None);
         check(r#"log()\n    say(\"bye\")"#, Some(Set::All));
-        check(r#"log('\n')"#, Some(Set::Quotes));
+        check(r"log('\n')", Some(Set::Quotes));
         check("// don't\nlog('\\n')", Some(Set::Quotes));
         check(r#"log(\"\n\")\n    say()"#, None);
         check(r#"log(\"\\n\")\n    say()"#, Some(Set::All));

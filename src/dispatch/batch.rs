@@ -85,8 +85,10 @@ struct Call {
     arrived: bool,
     /// The changes it made, and how long it would wait for what is said of them.
     edits: Option<(Vec<(Prepared, Edited)>, Wait)>,
-    /// It has ended; its last event, if anybody wants to hear of it.
-    ended: Option<Option<ToolEvent>>,
+    /// It has ended.
+    ended: bool,
+    /// Its last event, if anybody wants to hear of it and has not.
+    last: Option<ToolEvent>,
 }
 
 /// How far the question about a call is that was asked with another one.
@@ -148,7 +150,8 @@ impl Dispatch {
                 question: Question::None,
                 arrived: false,
                 edits: None,
-                ended: None,
+                ended: false,
+                last: None,
             })
             .collect();
         let batch = Arc::new(Batch {
@@ -384,10 +387,12 @@ impl Member {
             let mut state = self.batch.lock();
             let call = &mut state.calls[self.index];
             let (first, end) = call.beside;
-            call.ended.get_or_insert(last);
+            if !std::mem::replace(&mut call.ended, true) {
+                call.last = last;
+            }
             let run = &mut state.calls[first..end];
-            if run.iter().all(|call| call.ended.is_some()) {
-                run.iter_mut().rev().filter_map(|call| call.ended.replace(None).flatten()).collect()
+            if run.iter().all(|call| call.ended) {
+                run.iter_mut().rev().filter_map(|call| call.last.take()).collect()
             } else {
                 Vec::new()
             }

@@ -130,24 +130,23 @@ impl Line {
     /// Wakes all whose turn it is: at most `most` at once, `free` of them beside the first. Answers whether more of them
     /// would run if more were free. A wake-up is kept for one who does not wait yet.
     fn call(&mut self, most: usize, free: usize) -> bool {
-        let mut running = 0;
         self.beside = 0;
+        // Whoever has a turn stands before all who have none.
         for (at, place) in self.waiting.iter_mut().enumerate() {
             if at > 0 && !place.shared {
                 break;
             }
             if !place.has_turn {
-                if running >= most {
+                if at >= most {
                     break;
                 }
-                if at > 0 && self.beside >= free {
+                if at > free {
                     return true;
                 }
                 place.has_turn = true;
                 place.turn.notify_one();
             }
-            running += 1;
-            self.beside += usize::from(at > 0);
+            self.beside = at;
             if !place.shared {
                 break;
             }

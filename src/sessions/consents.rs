@@ -60,6 +60,13 @@ pub struct Remembered {
     pub targets: Vec<String>,
 }
 
+/// A no that a person said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Denial<'a> {
+    /// What they said with it.
+    pub feedback: Option<&'a str>,
+}
+
 impl Consents {
     /// Yes to all calls that are `like` this one. A no to one of them stays a no.
     pub fn grant(&mut self, like: &str, always: bool, tool: &str, targets: &[String]) {
@@ -85,8 +92,8 @@ impl Consents {
     }
 
     /// Whether a person said no to exactly this call; and what they said with it.
-    pub fn denied(&self, exact: &str) -> Option<Option<&str>> {
-        self.denied.get(exact).map(|said| said.feedback.as_deref())
+    pub fn denied(&self, exact: &str) -> Option<Denial<'_>> {
+        self.denied.get(exact).map(|said| Denial { feedback: said.feedback.as_deref() })
     }
 
     /// Everything that is remembered, the oldest first.
@@ -241,7 +248,10 @@ mod tests {
         let expected = [("g1", Scope::Session), ("g2", Scope::Always), ("g3", Scope::Deny)];
         assert_eq!(listed, expected.map(|(id, scope)| (id.to_owned(), scope)));
         assert!(consents.granted("like") && !consents.granted("exact"));
-        assert_eq!((consents.denied("exact"), consents.denied("like")), (Some(Some("not that")), None));
+        assert_eq!(
+            (consents.denied("exact"), consents.denied("like")),
+            (Some(Denial { feedback: Some("not that") }), None)
+        );
 
         let stored = serde_json::to_string(&consents).unwrap();
         assert_eq!(serde_json::from_str::<Consents>(&stored).unwrap(), consents);

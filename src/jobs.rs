@@ -20,6 +20,7 @@ use tracing::{debug, error};
 
 use crate::editor::{Editor, JobInfo, JobState, JobsChanged, News};
 use crate::ports::Clock;
+use crate::sessions::Session;
 
 use ring::Ring;
 
@@ -112,11 +113,13 @@ impl Jobs {
 
     /// Starts a job of a session; gives its id. `work` ends with words on how it ended, good or bad. Must be called on the
     /// runtime.
-    pub fn start<F, W>(self: &Arc<Jobs>, session: &str, label: &str, work: W) -> String
+    pub fn start<F, W>(self: &Arc<Jobs>, session: &Arc<Session>, label: &str, work: W) -> String
     where
         W: FnOnce(Running) -> F,
         F: Future<Output = Result<String, String>> + Send + 'static,
     {
+        // Held on to until the job has ended: a session with one is not idle.
+        let (owner, session) = (Arc::clone(session), session.id.as_str());
         let stop = CancellationToken::new();
         let number = {
             let mut all = self.lock();
@@ -155,6 +158,7 @@ impl Jobs {
                 }
             };
             jobs.ended(&session, number, state, detail);
+            drop(owner);
         });
         id
     }
@@ -273,6 +277,10 @@ mod tests {
         Jobs::new(Arc::new(Absent), Arc::new(SystemClock))
     }
 
+    fn session(id: &str) -> Arc<Session> {
+        Arc::new(Session::new(id))
+    }
+
     fn states(jobs: &Jobs, session: &str) -> Vec<(String, JobState)> {
         jobs.list(session).into_iter().map(|job| (job.id, job.state)).collect()
     }
@@ -281,7 +289,7 @@ mod tests {
     async fn a_job_is_seen_read_and_told_of_once() {
         let jobs = jobs();
         let (go, wait) = oneshot::channel::<()>();
-        let id = jobs.start("s", "count", |running| async move {
+        let id = jobs.start(&session("s"), "count", |running| async move {
             running.output("één ".as_bytes());
             wait.await.unwrap();
             running.output(b"two");
@@ -310,10 +318,10 @@ mod tests {
         };
         // One that does not listen is dropped after its grace.
         let deaf = |_: Running| std::future::pending::<Result<String, String>>();
-        jobs.start("a", "polite", polite);
-        jobs.start("a", "deaf", deaf);
-        jobs.start("b", "polite", polite);
-        jobs.start("c", "deaf", deaf);
+        jobs.start(&session("a"), "polite", polite);
+        jobs.start(&session("a"), "deaf", deaf);
+        jobs.start(&session("b"), "polite", polite);
+        jobs.start(&session("c"), "deaf", deaf);
         assert_eq!((jobs.stop("a", "j1"), jobs.stop("a", "j1")), (Some(true), Some(false)));
         jobs.close("b");
         assert_eq!(jobs.list("b"), []);
@@ -327,11 +335,11 @@ mod tests {
     #[tokio::test]
     async fn one_that_breaks_down_harms_nobody_and_few_are_remembered() {
         let jobs = jobs();
-        jobs.start("s", "bad", |_| async { panic!("on purpose") });
+        jobs.start(&session("s"), "bad", |_| async { panic!("on purpose") });
         jobs.idle().await;
         assert_eq!(jobs.news("s"), ["job j1 (bad) failed: it broke down"]);
         for _ in 0..REMEMBERED + 8 {
-            jobs.start("s", "short", |_| async { Ok(String::new()) });
+            jobs.start(&session("s"), "short", |_| async { Ok(String::new()) });
         }
         jobs.idle().await;
         let left = states(&jobs, "s");

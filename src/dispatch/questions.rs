@@ -109,7 +109,9 @@ impl Dispatch {
     ) -> Result<Given, ToolError> {
         let session = &call.context.session.id;
         let mut calls = vec![asked(call, proposal)];
-        let neighbours = match call.member.filter(|_| first) {
+        // One message after another would be no help: only a question of ours takes several.
+        let several = first && self.workspace.editor.abilities().approve;
+        let neighbours = match call.member.filter(|_| several) {
             Some(member) => self.neighbours(call, member, &proposal.outline).await,
             None => Vec::new(),
         };
@@ -134,20 +136,21 @@ impl Dispatch {
 
     /// The calls behind this one in its batch that can be asked about with it.
     async fn neighbours(&self, call: &Call<'_>, member: &Member, outline: &Outline) -> Vec<Neighbour> {
-        let mut before = vec![Footprint::of(call, outline)];
+        let first = Footprint::of(call, outline);
         let mut found: Vec<Neighbour> = Vec::new();
         for index in member.index + 1..member.index + TOGETHER {
             let Some(neighbour) = self.foreseen(call, member, index).await else { break };
-            let named = std::iter::once(call.id).chain(found.iter().map(|found| found.call.call_id.as_str()));
-            let depends = |earlier: &Footprint| neighbour.footprint.depends_on(earlier);
-            if before.iter().any(depends) || found.iter().any(|found| depends(&found.footprint)) || { named }
-                .any(|id| id == neighbour.call.call_id)
-            {
+            let footprint = &neighbour.footprint;
+            let depends =
+                footprint.depends_on(&first) || found.iter().any(|found| footprint.depends_on(&found.footprint));
+            let id = &neighbour.call.call_id;
+            // Two of one name cannot be told apart in the answer.
+            let named = id == call.id || found.iter().any(|found| found.call.call_id == *id);
+            if depends || named {
                 break;
             }
             found.push(neighbour);
         }
-        before.clear();
         found
     }
 

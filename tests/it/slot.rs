@@ -180,6 +180,20 @@ async fn a_call_that_runs_beside_others_makes_only_such_calls() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_person_asked_about_a_call_within_a_call_has_all_the_time() {
+    let (mut editor, _) = editor(&Gates::default()).await;
+    let shell = call("shell", json!({ "word": "cargo build" }));
+    let parent = editor.request("ropewalk/callTool", nest("nest", &[shell]));
+    let (question, asked) = editor.asked("ropewalk/approve").await;
+    // The call that made it may run for ten seconds.
+    tokio::time::sleep(std::time::Duration::from_hours(1)).await;
+    editor.respond(&question, kit::decide(&asked, &["once"]));
+    assert_eq!(text(&editor.result(parent).await), "c1.1 shell ok");
+    events(&mut editor, |_| false).await;
+    assert_eq!(editor.leave().await, 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn calls_within_a_cancelled_call_end_before_it() {
     let gates = Gates::default();
     let (mut editor, _) = editor(&gates).await;
@@ -264,17 +278,26 @@ async fn script() -> String {
     let mut said = Vec::new();
     let outside =
         |old: &str, new: &str| call("edit", json!({ "file_path": "/out/b.txt", "old_string": old, "new_string": new }));
-    let calls =
-        [read(), read(), edit("one", "ONE"), outside("two", "TWO"), outside("TWO", "3"), read(), call("no", json!({}))];
+    let calls = [
+        read(),
+        read(),
+        edit("one", "ONE"),
+        outside("two", "TWO"),
+        outside("TWO", "3"),
+        read(),
+        call("no", json!({})),
+        edit("two", "Two"),
+    ];
     let id = batch(&mut editor, &calls);
     editor.serve_edit(Manner::Apply).await;
-    for decision in ["session", "deny"] {
+    for decision in ["once", "deny"] {
         let (question, asked) = editor.asked("ropewalk/approve").await;
         said.push(asked.clone());
         editor.respond(&question, kit::decide(&asked, &[decision]));
     }
+    editor.serve_edit(Manner::Apply).await;
     said.push(editor.result(id).await);
-    let parent = editor.request("ropewalk/callTool", nest("nest", &[edit("two", "TWO"), read()]));
+    let parent = editor.request("ropewalk/callTool", nest("nest", &[edit("Two", "TWO"), read()]));
     editor.serve_edit(Manner::Apply).await;
     said.push(editor.result(parent).await);
     said.push(editor.ask("ropewalk/settle", json!({})).await);

@@ -17,7 +17,7 @@ fn ids(asked: &Value) -> Vec<&str> {
 }
 
 /// How many calls waited for a person, as it was told.
-async fn waiting(editor: &mut FakeEditor) -> Vec<u64> {
+fn waiting(editor: &mut FakeEditor) -> Vec<u64> {
     let mut told = Vec::new();
     while let Some(message) = editor.stashed(|message| message["method"] == "ropewalk/approvalsChanged") {
         told.push(message["params"]["waiting"].as_u64().unwrap());
@@ -53,7 +53,7 @@ async fn an_edit_that_depends_on_another_is_asked_about_with_the_diff_of_its_mom
     assert_eq!(statuses(&result), ["ok", "ok", "denied", "error"], "{result}");
     assert_eq!(disk.bytes("/out/b.txt").unwrap(), b"one\n2\n");
     assert_eq!(disk.bytes("/out/c.txt").unwrap(), b"three\n");
-    assert_eq!(waiting(&mut editor).await, [1, 0, 2, 0, 1, 0]);
+    assert_eq!(waiting(&mut editor), [1, 0, 2, 0, 1, 0]);
     events(&mut editor, |_| false).await;
     assert_eq!(editor.leave().await, 0);
 }
@@ -62,7 +62,7 @@ async fn an_edit_that_depends_on_another_is_asked_about_with_the_diff_of_its_mom
 async fn reads_side_by_side_are_asked_about_together_each_with_its_own_decision() {
     let (mut editor, disk) = editor(&Gates::default()).await;
     for name in ["a", "b", "c"] {
-        disk.put(&format!("/out/{name}.txt"), "text\n");
+        disk.put(format!("/out/{name}.txt"), "text\n");
     }
     let read = |name: &str| call("read", json!({ "file_path": format!("/out/{name}.txt") }));
     let id = batch(&mut editor, &[read("a"), read("b"), read("c")]);
@@ -152,7 +152,7 @@ async fn typing_while_a_question_is_open_is_applied_at_once_and_the_edit_lands_w
 async fn a_cancelled_question_is_taken_back_and_its_neighbours_are_asked_about_anew() {
     let (mut editor, disk) = editor(&Gates::default()).await;
     for name in ["a", "b", "c"] {
-        disk.put(&format!("/out/{name}.txt"), "text\n");
+        disk.put(format!("/out/{name}.txt"), "text\n");
     }
     let change = |name: &str| edit(&format!("/out/{name}.txt"), "text", "TEXT");
     let id = batch(&mut editor, &[change("a"), change("b"), change("c")]);
@@ -173,7 +173,7 @@ async fn a_cancelled_question_is_taken_back_and_its_neighbours_are_asked_about_a
     assert_eq!(disk.bytes("/out/a.txt").unwrap(), b"text\n");
     assert_eq!(disk.bytes("/out/b.txt").unwrap(), b"TEXT\n");
     assert_eq!(disk.bytes("/out/c.txt").unwrap(), b"text\n");
-    assert_eq!(waiting(&mut editor).await, [3, 0, 2, 0]);
+    assert_eq!(waiting(&mut editor), [3, 0, 2, 0]);
     drop_rest(&mut editor).await;
     assert_eq!(editor.leave().await, 0);
 }

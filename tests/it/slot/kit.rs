@@ -121,7 +121,7 @@ impl AnyTool for Fake {
             }
             "background" => {
                 let gates = self.gates.clone();
-                let id = context.jobs.start(&context.session.id, "count to two", move |running| async move {
+                let id = context.jobs.start(&context.session, "count to two", move |running| async move {
                     running.output(b"one\n");
                     let stopped = running.stop.clone();
                     tokio::select! {

@@ -49,9 +49,18 @@ impl Gates {
         }
     }
 
-    async fn pass(&self, name: &str) {
+    /// How many have come, jobs that were told to stop counted once more.
+    pub fn count(&self) -> usize {
+        *self.count.lock().unwrap()
+    }
+
+    fn came(&self) {
         *self.count.lock().unwrap() += 1;
         self.came.notify_waiters();
+    }
+
+    async fn pass(&self, name: &str) {
+        self.came();
         let gate = self.gate(name);
         gate.acquire().await.unwrap().forget();
     }
@@ -126,7 +135,10 @@ impl AnyTool for Fake {
                     let stopped = running.stop.clone();
                     tokio::select! {
                         () = gates.pass(&word) => {}
-                        () = stopped.cancelled() => return Err("interrupted".to_owned()),
+                        () = stopped.cancelled() => {
+                            gates.came();
+                            return Err("interrupted".to_owned());
+                        }
                     }
                     running.output(b"two\n");
                     Ok("exit code 0".to_owned())

@@ -99,6 +99,10 @@ async fn a_job_goes_on_is_read_and_stopped_and_its_end_is_told_once() {
     drop_rest(&mut editor).await;
     // One that still runs ends with us.
     editor.ask("ropewalk/callTool", call("background", json!({ "word": "never" }))).await;
+    gates.arrived(4).await;
+    editor.ask("shutdown", Value::Null).await;
+    editor.notify("exit", Value::Null);
+    assert_eq!(editor.exit_code().await, Some(0));
+    assert_eq!(gates.count(), 5, "the third job began and was told to stop");
     editor.accept_rest();
-    assert_eq!(editor.leave().await, 0);
 }

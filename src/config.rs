@@ -22,6 +22,8 @@ pub struct Settings {
     pub diagnostics: DiagnosticsSettings,
     /// How much a model is shown.
     pub output: OutputSettings,
+    /// How many calls run at once.
+    pub parallel: ParallelSettings,
 }
 
 /// How edits of open documents are confirmed.
@@ -135,5 +137,22 @@ pub struct OutputSettings {
 impl Default for OutputSettings {
     fn default() -> Self {
         OutputSettings { max_bytes: 30_000, head_bytes: 22_000, tail_bytes: 8_000 }
+    }
+}
+
+/// How many calls run at once. Only calls that change nothing and are neighbours in their session ever do; the first of
+/// these always runs, whatever else does, so that no session waits for another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ParallelSettings {
+    /// At most so many of one session; 0 is taken for 1.
+    pub per_session: usize,
+    /// At most so many of all sessions together run beside the first of their session.
+    pub beside: usize,
+}
+
+impl Default for ParallelSettings {
+    fn default() -> Self {
+        ParallelSettings { per_session: 8, beside: 32 }
     }
 }

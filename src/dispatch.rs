@@ -1,22 +1,26 @@
 //! The life of a call, in one straight line; one file a stage.
 //!
 //! Name, arguments, coercion, validation (pure, at once) · turn (`schedule`) · what it would do (`propose`) · consent
-//! (`approve`) · running it (`execute`) or making its changes (`change`) · diagnostics, the turn given up · `shape`.
-//! However a call ends, it ends in exactly one [`CallResult`].
+//! (`approve`, with the neighbours of its `batch`) · running it (`execute`) or making its changes (`change`) · diagnostics,
+//! the turn given up · `shape`. However a call ends, it ends in exactly one [`CallResult`].
 
 mod approve;
 mod arguments;
+mod batch;
 pub mod call;
 mod calls;
 mod catalog;
 mod change;
 mod coerce;
+mod events;
 mod execute;
 mod ids;
 mod late;
 mod names;
+mod nested;
 mod preview;
 mod propose;
+mod questions;
 mod schedule;
 mod shape;
 #[cfg(test)]
@@ -28,29 +32,35 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use tracing::debug;
 
+pub use batch::{AdmittedBatch, BatchParams, BatchResult};
 pub use call::{CallParams, CallResult, ListToolsParams, PreviewResult, Status, ToolInfo};
 
-use crate::editor::{News, ToolEvent, ToolEventKind};
+use crate::editor::{News, ToolEvent};
+use crate::jobs::Jobs;
 use crate::languages::Languages;
 use crate::outputs::Budget;
 use crate::permissions::{Rule, Trust};
 use crate::sessions::{DEFAULT_SESSION, Session, Sessions};
-use crate::tool::{AnyTool, Context, Listed, Slot, ToolError};
+use crate::tool::{AnyTool, Context, Progress, ToolError};
 use crate::tools;
 use crate::workspace::Workspace;
 
-use approve::Asking;
+use approve::{Approvals, Asking};
+use batch::Member;
 use call::{AppliedPart, Timing};
 use calls::{Calls, OpenCall};
 use catalog::{Entry, Registry};
 use change::{Made, Stopped};
+use events::Reporter;
 use execute::{Limits, cancelled, contained};
 use late::Late;
+use nested::{Inside, Kinship, Lineage};
 use preview::Previews;
 use propose::Planned;
-use schedule::{Schedule, Ticket};
+use schedule::{Lane, Schedule, Ticket};
 use shape::Ending;
 
 /// Takes calls and answers each exactly once.
@@ -67,6 +77,12 @@ pub struct Dispatch {
     calls: Arc<Calls>,
     previews: Previews,
     late: Late,
+    approvals: Approvals,
+    kin: Kinship,
+    /// The calls within calls that run.
+    nested: TaskTracker,
+    /// Work that goes on when the call that began it has ended.
+    pub jobs: Arc<Jobs>,
 }
 
 /// A call that has its place in its session's order and has not run yet. Dropped, it gives its place up.
@@ -77,11 +93,21 @@ pub struct Admitted {
     number: u64,
     call_id: String,
     cancel: CancellationToken,
-    ticket: Ticket,
-    open: OpenCall,
+    /// It as the calls see it that it makes; it holds its ticket.
+    lineage: Arc<Lineage>,
+    /// Keeps it on the list of open calls.
+    _open: OpenCall,
     since: Instant,
     /// Why it will not run, whatever it is.
     misfit: Option<ToolError>,
+    /// Its place in a batch.
+    member: Option<Member>,
+}
+
+impl Drop for Admitted {
+    fn drop(&mut self) {
+        self.lineage.release();
+    }
 }
 
 impl Admitted {
@@ -101,6 +127,12 @@ struct Call<'a> {
     context: Context,
     budget: Budget,
     timing: &'a mut Timing,
+    /// It as the calls see it that it makes; a preview makes none.
+    lineage: Option<&'a Arc<Lineage>>,
+    /// Tells of it.
+    reporter: Option<&'a Reporter>,
+    /// Its place in a batch.
+    member: Option<&'a Member>,
 }
 
 impl Call<'_> {
@@ -111,6 +143,7 @@ impl Call<'_> {
             deadline: traits.deadline,
             clock: &*self.context.workspace.ports.clock,
             cancel: &self.context.cancel,
+            lineage: self.lineage.map(|lineage| &**lineage),
         }
     }
 }
@@ -139,6 +172,7 @@ impl Dispatch {
         trust: Arc<Trust>,
     ) -> Arc<Dispatch> {
         let tools = Registry::new(tools);
+        let jobs = Jobs::new(Arc::clone(&workspace.editor), Arc::clone(&workspace.ports.clock));
         Arc::new_cyclic(|me| Dispatch {
             tools,
             me: Weak::clone(me),
@@ -150,6 +184,10 @@ impl Dispatch {
             calls: Arc::default(),
             previews: Previews::default(),
             late: Late::default(),
+            approvals: Approvals::default(),
+            kin: Kinship::default(),
+            nested: TaskTracker::new(),
+            jobs,
         })
     }
 
@@ -161,7 +199,18 @@ impl Dispatch {
 
     /// Gives a call its ticket. Synchronous, so that the order of arrival is the order of tickets; never blocks.
     pub fn admit(&self, params: CallParams) -> Admitted {
-        let misfit = ids::misfit(&params);
+        self.admit_as(params, None, None, CancellationToken::new())
+    }
+
+    /// The same of a call that another one makes, within its turn if that is given.
+    fn admit_as(
+        &self,
+        params: CallParams,
+        within: Option<(&Arc<Lineage>, Option<Arc<Ticket>>)>,
+        misfit: Option<ToolError>,
+        cancel: CancellationToken,
+    ) -> Admitted {
+        let mut misfit = misfit.or_else(|| ids::misfit(&params));
         let session = self.session(params.session_id.as_deref());
         let number = session.next_call();
         let call_id = params.call_id.as_deref().map_or_else(|| format!("c{number}"), |id| ids::told(id).into_owned());
@@ -169,17 +218,29 @@ impl Dispatch {
             Ok(entry) => (entry.traits().name.to_owned(), entry.shared()),
             Err(_) => (params.name.clone(), false),
         };
-        let cancel = CancellationToken::new();
+        let turn = params.turn_id.as_deref().map(|id| ids::told(id).into_owned());
+        let (depth, lane, parents) = match within {
+            None => (0, Lane::Session(session.id.clone()), None),
+            Some((parent, None)) => (parent.depth + 1, Lane::Session(session.id.clone()), None),
+            Some((parent, held)) => {
+                if parent.shared && !shared {
+                    misfit = misfit.or_else(|| Some(nested::beside(parent, &tool)));
+                }
+                (parent.depth + 1, Lane::Under(parent.number), held)
+            }
+        };
         let open = self.calls.open(calls::Call {
             session: session.id.clone(),
             id: call_id.clone(),
-            turn: params.turn_id.as_deref().map(|id| ids::told(id).into_owned()),
+            turn: turn.clone(),
             tool,
             cancel: cancel.clone(),
         });
-        let ticket = self.schedule.take(&session.id, shared);
+        let ticket = self.schedule.take(lane, shared, &self.workspace.settings().parallel);
         let since = self.workspace.ports.clock.now();
-        Admitted { params, session, number, call_id, cancel, ticket, open, since, misfit }
+        let kind = (turn, shared, depth);
+        let lineage = Lineage::new(open.number, &call_id, &session, kind, &cancel, (ticket, parents));
+        Admitted { params, session, number, call_id, cancel, lineage, _open: open, since, misfit, member: None }
     }
 
     /// The session of a name. One whose name is not taken lives only for what is asked of it.
@@ -192,48 +253,61 @@ impl Dispatch {
             debug!(session = gone, "dropped a session that was idle for long");
             self.previews.forget(&gone);
             self.late.forget(&gone);
+            self.kin.forget(&gone);
+            self.jobs.close(&gone);
         }
         session
     }
 
     /// Runs an admitted call to its one result, whatever happens: cancel, panic, deadline.
-    pub async fn run(&self, admitted: Admitted) -> CallResult {
-        let Admitted { params, session, number, call_id, cancel, ticket, open, since, misfit } = admitted;
+    pub async fn run(&self, mut admitted: Admitted) -> CallResult {
+        let params = std::mem::take(&mut admitted.params);
+        let Admitted { session, call_id, lineage, .. } = &admitted;
         let settings = self.workspace.settings();
         let budget = Budget::new(&settings.output, params.max_bytes);
+        let token = params.work_done_token.as_ref();
+        let reporter = Reporter::new(&self.workspace.editor, &session.id, call_id, token);
         let context = Context {
-            session: Arc::clone(&session),
-            workspace: Arc::clone(&self.workspace),
-            languages: Arc::clone(&self.languages),
-            cancel,
-            budget: budget.max,
-            slot: self.slot(),
+            slot: self.slot(Some(lineage)),
+            progress: reporter.progress.clone(),
+            ..self.context(session, admitted.cancel.clone(), budget.max)
         };
-        let (mut timing, mut made) = (Timing::default(), None);
+        let (mut timing, mut made, mut asking) = (Timing::default(), None, Asking::default());
         let name = self
             .tools
-            .find(&session, &params.name)
+            .find(session, &params.name)
             .map_or_else(|_| params.name.clone(), |entry| entry.traits().name.to_owned());
-        let ended = if let Some(misfit) = misfit {
+        let ended = if let Some(misfit) = admitted.misfit.clone() {
             Err(misfit)
         } else {
-            let living = self.live(&params, &call_id, context, budget, ticket, since, &mut timing, &mut made);
+            let living = self.live(&params, &admitted, context, budget, &reporter, &mut asking, &mut timing, &mut made);
             // Boxed, for the future of a whole life is large and would be moved about with everything that holds it.
             contained(&name, Box::pin(living)).await.unwrap_or_else(Err)
         };
+        lineage.finished().await;
+        lineage.release();
+        if let Some(member) = &admitted.member {
+            member.arrive();
+        }
         if let Some(report) = made.as_ref().and_then(|made| made.report.as_ref()) {
             self.late.reported(&session.id, report);
         }
         if let Some(news) = self.languages.late() {
             self.late.came(news);
         }
-        let ending = Ending { done: ended, made, news: self.late.take(&session.id) };
+        let words = asking.words().into_iter().chain(change::told_jobs(&self.jobs.news(&session.id))).collect();
+        let ending = Ending { done: ended, made, news: self.late.take(&session.id), words };
         let folders = self.workspace.roots().folders;
-        let named = shape::Named { call_id, name, number, folders };
-        let result = shape::shape(ending, named, &session, budget, timing);
-        self.tell(&session, &result.call_id, ToolEventKind::Complete, None, || serde_json::to_value(&result).ok());
-        drop(open);
-        self.sessions.rest(&session.id);
+        let named = shape::Named { call_id: call_id.clone(), name, number: admitted.number, folders };
+        let result = shape::shape(ending, named, session, budget, timing);
+        let last = reporter.end(&result);
+        match &admitted.member {
+            Some(member) => member.ended(last),
+            None => self.tell(last),
+        }
+        let session = session.id.clone();
+        drop(admitted);
+        self.sessions.rest(&session);
         result
     }
 
@@ -242,11 +316,11 @@ impl Dispatch {
     async fn live(
         &self,
         params: &CallParams,
-        call_id: &str,
+        admitted: &Admitted,
         context: Context,
         budget: Budget,
-        ticket: Ticket,
-        since: Instant,
+        reporter: &Reporter,
+        asking: &mut Asking,
         timing: &mut Timing,
         made: &mut Option<Made>,
     ) -> Result<shape::Done, ToolError> {
@@ -257,23 +331,29 @@ impl Dispatch {
         let arguments = entry.ready(params.arguments.as_ref(), false)?.arguments;
 
         let clock = Arc::clone(&self.workspace.ports.clock);
-        tokio::select! {
-            biased;
-            () = context.cancel.cancelled() => return Err(cancelled("before it started")),
-            () = ticket.turn() => {}
+        let lineage = &admitted.lineage;
+        if let Some(ticket) = lineage.ticket() {
+            tokio::select! {
+                biased;
+                () = context.cancel.cancelled() => return Err(cancelled("before it started")),
+                () = ticket.turn() => {}
+            }
         }
-        timing.queued_ms = millis(clock.now() - since);
-        self.tell(&context.session, call_id, ToolEventKind::Start, Some(entry.traits().name), || None);
+        timing.queued_ms = millis(clock.now() - admitted.since);
+        reporter.start(entry.traits().name, entry.traits().title);
 
-        let mut call = Call { params, id: call_id, entry, arguments, context, budget, timing };
-        let mut asking = Asking::default();
+        let (lineage, reporter, member) = (Some(lineage), Some(reporter), admitted.member.as_ref());
+        let id = &admitted.call_id;
+        let mut call = Call { params, id, entry, arguments, context, budget, timing, lineage, reporter, member };
         loop {
-            let proposal = self.cleared(&mut call, &mut asking).await?;
+            let proposal = self.cleared(&mut call, asking).await?;
+            if let Some(member) = member {
+                member.cleared();
+            }
             match proposal.plan? {
                 Planned::Run => {
                     let started = clock.now();
-                    let running = entry.tool.run(call.arguments.clone(), &call.context);
-                    let outcome = call.limits().bound(running).await;
+                    let outcome = execute::ran(&call).await;
                     call.timing.run_ms = millis(clock.now() - started);
                     return outcome.map(shape::Done::Ran);
                 }
@@ -288,7 +368,7 @@ impl Dispatch {
                         Err(Stopped::Failed(error)) => Some(error),
                     };
                     // The next call may start: nothing is waited for any more but what others say of the change.
-                    drop(ticket);
+                    admitted.lineage.release();
                     let report = self.settle(&mut call, std::mem::take(&mut so_far.settling)).await;
                     so_far.report = report;
                     return stopped.map_or(Ok(shape::Done::Changed), Err);
@@ -297,11 +377,22 @@ impl Dispatch {
         }
     }
 
-    /// The way back into the slot, as tools hold it.
-    fn slot(&self) -> Arc<dyn Slot> {
-        match self.me.upgrade() {
-            Some(me) => me,
-            None => Arc::new(Closed),
+    /// The way back into the slot, as the tool of a call holds it.
+    fn slot(&self, lineage: Option<&Arc<Lineage>>) -> Arc<Inside> {
+        Arc::new(Inside { dispatch: Weak::clone(&self.me), lineage: lineage.cloned() })
+    }
+
+    /// What a tool gets that makes no calls and is not listened to.
+    fn context(&self, session: &Arc<Session>, cancel: CancellationToken, budget: usize) -> Context {
+        Context {
+            session: Arc::clone(session),
+            workspace: Arc::clone(&self.workspace),
+            languages: Arc::clone(&self.languages),
+            cancel,
+            budget,
+            slot: self.slot(None),
+            progress: Progress::default(),
+            jobs: Arc::clone(&self.jobs),
         }
     }
 
@@ -315,9 +406,16 @@ impl Dispatch {
         })
     }
 
-    /// Cancels everything, for the end of the process.
+    /// Cancels everything, for the end of the process, background work too.
     pub fn cancel_all(&self) {
         self.calls.cancel(|_| true);
+        self.jobs.stop_all();
+    }
+
+    /// Waits until no call within a call and no background work runs any more.
+    pub async fn idle(&self) {
+        self.nested.close();
+        tokio::join!(self.nested.wait(), self.jobs.idle());
     }
 
     /// The calls that have not ended, as `session/call tool`, sorted.
@@ -325,39 +423,10 @@ impl Dispatch {
         self.calls.told()
     }
 
-    fn tell(
-        &self,
-        session: &Session,
-        call_id: &str,
-        kind: ToolEventKind,
-        name: Option<&str>,
-        detail: impl FnOnce() -> Option<serde_json::Value>,
-    ) {
-        let editor = &self.workspace.editor;
-        if editor.abilities().events {
-            editor.tell(News::Tool(ToolEvent {
-                session_id: session.id.clone(),
-                call_id: call_id.to_owned(),
-                kind,
-                name: name.map(str::to_owned),
-                detail: detail(),
-            }));
+    fn tell(&self, event: Option<ToolEvent>) {
+        if let Some(event) = event {
+            self.workspace.editor.tell(News::Tool(event));
         }
-    }
-}
-
-impl Slot for Dispatch {
-    fn catalog(&self, session: &Session) -> Vec<Listed> {
-        self.tools.of(session).iter().map(|entry| entry.listed()).collect()
-    }
-}
-
-/// The slot of a dispatch that is gone.
-struct Closed;
-
-impl Slot for Closed {
-    fn catalog(&self, _: &Session) -> Vec<Listed> {
-        Vec::new()
     }
 }
 

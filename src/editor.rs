@@ -272,11 +272,97 @@ pub enum Loudness {
     Info,
 }
 
+/// How many calls of a session wait for a person's answer: `ropewalk/approvalsChanged`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalsChanged {
+    /// The session.
+    pub session_id: String,
+    /// How many calls wait now.
+    pub waiting: usize,
+}
+
+/// How a piece of background work is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum JobState {
+    /// It runs.
+    Running,
+    /// It came to its end.
+    Exited,
+    /// It failed.
+    Failed,
+    /// It was stopped.
+    Stopped,
+}
+
+/// A piece of background work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct JobInfo {
+    /// Names it in its session: `j1`, `j2` and so on.
+    pub id: String,
+    /// What it is, for people.
+    pub label: String,
+    /// How it is doing.
+    pub state: JobState,
+    /// How it ended, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// How much it has put out so far (bytes), also what is not kept any more.
+    pub output_bytes: u64,
+    /// Of that, from its beginning, so much is not kept any more (bytes).
+    pub dropped_bytes: u64,
+}
+
+/// The jobs of a session changed: `ropewalk/jobsChanged`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct JobsChanged {
+    /// The session.
+    pub session_id: String,
+    /// All its jobs, in the order in which they were started.
+    pub jobs: Vec<JobInfo>,
+}
+
+/// What becomes of a piece of work that a client gave a `workDoneToken` for: `$/progress`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum WorkDone {
+    /// It began.
+    Begin {
+        /// What it is.
+        title: String,
+        /// Whether `window/workDoneProgress/cancel` would end it: never, `$/cancelRequest` does.
+        cancellable: bool,
+    },
+    /// It goes on.
+    Report {
+        /// What it does.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+        /// How far it is, from 0 to 100.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        percentage: Option<u32>,
+    },
+    /// It ended.
+    End {
+        /// How.
+        message: String,
+    },
+}
+
 /// What we tell the editor without expecting an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum News {
     /// `ropewalk/toolEvent`
     Tool(ToolEvent),
+    /// `ropewalk/approvalsChanged`
+    Approvals(ApprovalsChanged),
+    /// `ropewalk/jobsChanged`
+    Jobs(JobsChanged),
+    /// `$/progress` for a token of the client's
+    Progress(Value, WorkDone),
     /// `ropewalk/filesChanged`
     Files(Vec<FileChanged>),
     /// `window/logMessage`

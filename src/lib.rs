@@ -17,6 +17,7 @@
 //! | [`workspace`] | 2 | the files as the user sees them: documents, disk, view, commit |
 //! | [`languages`] | 2 | language servers, their diagnostics, and what is known of them |
 //! | [`sessions`] | 2 | what a session remembers |
+//! | [`jobs`] | 2 | work in the background, for panes to see and to stop |
 //! | [`tool`] | 3 | the slot: what a tool is, what it gets and what it gives back |
 //! | [`tools`] | 5 | the table of tools, one file each |
 //! | [`dispatch`] | 6 | the life of a call, in one straight line |
@@ -28,6 +29,7 @@
 pub mod config;
 pub mod dispatch;
 pub mod editor;
+pub mod jobs;
 pub mod languages;
 pub mod outputs;
 pub mod permissions;

@@ -1,5 +1,6 @@
 //! What may be done without asking: trust in folders, and the decision on a call. Pure, but for the list of trusted roots.
 
+pub mod arity;
 mod names;
 
 use std::collections::BTreeSet;
@@ -150,7 +151,10 @@ pub fn judge(rule: Rule, reach: &Reach) -> Judgement {
         return ask("nothing is known of what this tool does".to_owned(), Risk::High, true);
     }
     if let Some(command) = reach.commands.first() {
-        return ask(format!("it runs a command: {}", visible(command)), Risk::High, true);
+        // Judged anew at each use: consent to a command never covers a dangerous one that begins like it.
+        let danger = reach.commands.iter().find_map(|command| arity::danger(command));
+        let why = danger.as_ref().map(|danger| format!(" ({danger})")).unwrap_or_default();
+        return ask(format!("it runs a command: {}{why}", visible(command)), Risk::High, danger.is_some());
     }
     if let Some(host) = reach.hosts.first() {
         return ask(format!("it talks to another machine: {}", visible(host)), Risk::High, false);

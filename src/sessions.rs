@@ -1,11 +1,14 @@
 //! What a session remembers: which texts its model has seen, what its person consented to, its outputs. In memory; a
 //! store comes beside it.
 
-use std::collections::{BTreeSet, HashMap};
+pub mod consents;
+
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use self::consents::Consents;
 use crate::outputs::Store;
 use crate::workspace::Key;
 
@@ -23,7 +26,7 @@ pub struct Session {
     pub id: String,
     seen: Mutex<HashMap<Key, Sight>>,
     outputs: Mutex<Store>,
-    grants: Mutex<BTreeSet<String>>,
+    consents: Mutex<Consents>,
     calls: AtomicU64,
     previews: AtomicU64,
 }
@@ -43,7 +46,7 @@ impl Session {
             id: id.to_owned(),
             seen: Mutex::default(),
             outputs: Mutex::default(),
-            grants: Mutex::default(),
+            consents: Mutex::default(),
             calls: AtomicU64::new(0),
             previews: AtomicU64::new(0),
         }
@@ -84,14 +87,9 @@ impl Session {
         lock(&self.outputs)
     }
 
-    /// The person consented to calls like this one for the rest of the session.
-    pub fn grant(&self, like: String) {
-        lock(&self.grants).insert(like);
-    }
-
-    /// Whether the person consented to calls like this one.
-    pub fn granted(&self, like: &str) -> bool {
-        lock(&self.grants).contains(like)
+    /// What the person said to calls.
+    pub fn consents(&self) -> MutexGuard<'_, Consents> {
+        lock(&self.consents)
     }
 
     /// The number of the next call: 1, 2, 3 ...

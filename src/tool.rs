@@ -4,6 +4,7 @@
 //! (names, arguments, approval, order, deadlines, budgets, diagnostics) is in `dispatch`, once.
 
 mod erased;
+mod progress;
 mod slot;
 
 use std::sync::Arc;
@@ -17,8 +18,10 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 pub use erased::{Erased, erase, plain_schema};
-pub use slot::{Listed, Slot};
+pub use progress::{Progress, Told};
+pub use slot::{Listed, NestedCall, NestedResult, Slot};
 
+use crate::jobs::Jobs;
 use crate::languages::Languages;
 use crate::sessions::Session;
 use crate::workspace::{FileChange, Refusal, RefusalKind, Workspace};
@@ -98,6 +101,10 @@ pub struct Context {
     pub budget: usize,
     /// The way back into the slot, for tools that know of other tools.
     pub slot: Arc<dyn Slot>,
+    /// Where a running call says what it puts out and how far it has come.
+    pub progress: Progress,
+    /// Work that goes on when the call has ended.
+    pub jobs: Arc<Jobs>,
 }
 
 /// One piece of an answer.
@@ -186,12 +193,19 @@ pub struct ToolError {
     pub message: String,
     /// The same as data.
     pub data: Option<Value>,
+    /// Whether the same call may well succeed a moment later. Counts with [`ErrorKind::Unavailable`] only.
+    pub transient: bool,
 }
 
 impl ToolError {
     /// A failure without data.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> ToolError {
-        ToolError { kind, message: message.into(), data: None }
+        ToolError { kind, message: message.into(), data: None, transient: false }
+    }
+
+    /// Something that is not there at the moment, and may be a moment later.
+    pub fn transient(message: impl Into<String>) -> ToolError {
+        ToolError { transient: true, ..ToolError::new(ErrorKind::Unavailable, message) }
     }
 }
 
@@ -208,7 +222,7 @@ impl From<Refusal> for ToolError {
             RefusalKind::Unavailable => ErrorKind::Unavailable,
             RefusalKind::Failed => ErrorKind::Failed,
         };
-        ToolError { kind, message: refusal.message, data: refusal.data }
+        ToolError { data: refusal.data, ..ToolError::new(kind, refusal.message) }
     }
 }
 

@@ -1,15 +1,17 @@
 //! Consent: the rules, what was granted before, a preview that a person saw, and at last the question itself.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tracing::debug;
 
-use crate::editor::{ApproveCall, ApproveParams, AskError, Consent};
-use crate::permissions::{DecisionKind, Judgement, visible};
+use crate::editor::{ApprovalsChanged, AskError, Consent, Editor, News};
+use crate::permissions::{DecisionKind, Judgement};
+use crate::sessions::consents::fingerprint;
 use crate::tool::{ErrorKind, ToolError};
 
-use super::execute::cancelled;
 use super::propose::{Consented, Outline, Proposal, outline, propose};
+use super::questions::Given;
 use super::{Call, Dispatch};
 
 /// A change that keeps changing while it is asked about is asked about at most so often.
@@ -23,6 +25,15 @@ pub(super) struct Asking {
     /// The person gave other arguments: what these do is what they consented to.
     adopt: bool,
     preview_used: bool,
+    /// What the person said with their consent.
+    said: Vec<String>,
+}
+
+impl Asking {
+    /// What the model is told of what the person said with their consent.
+    pub(super) fn words(&self) -> Vec<String> {
+        self.said.iter().map(|words| format!("The person who allowed this said: {words}")).collect()
+    }
 }
 
 impl Dispatch {
@@ -41,9 +52,6 @@ impl Dispatch {
                 DecisionKind::Deny => return Err(forbidden(judgement)),
                 DecisionKind::Ask => {}
             }
-            if granted(call, &proposal.outline) {
-                return Ok(proposal);
-            }
             let now = proposal.consented();
             if std::mem::take(&mut asking.adopt) {
                 asking.consented = Some(now.clone());
@@ -56,6 +64,12 @@ impl Dispatch {
             }
             if asking.consented.as_ref() == Some(&now) {
                 proposal.bind();
+                return Ok(proposal);
+            }
+            if let Some(refused) = remembered(call, &proposal.outline) {
+                return Err(refused);
+            }
+            if granted(call, &proposal.outline) {
                 return Ok(proposal);
             }
             if asking.questions == QUESTIONS {
@@ -96,7 +110,7 @@ impl Dispatch {
         }
     }
 
-    /// Asks the person. Returns when they consent.
+    /// Asks the person, or takes what they answered when they were asked about a neighbour. Returns when they consent.
     async fn ask(
         &self,
         call: &mut Call<'_>,
@@ -105,66 +119,122 @@ impl Dispatch {
         now: Consented,
     ) -> Result<(), ToolError> {
         let judgement = &proposal.outline.judgement;
-        let question = ApproveParams {
-            session_id: call.context.session.id.clone(),
-            calls: vec![ApproveCall {
-                call_id: call.id.to_owned(),
-                name: call.entry.traits().name.to_owned(),
-                arguments: call.arguments.clone(),
-                targets: proposal.outline.targets(),
-                diff: proposal.diff().map(|diff| diff.split('\n').map(visible).collect::<Vec<_>>().join("\n")),
-                reason: judgement.reason.clone(),
-                risk: judgement.risk,
-            }],
-        };
         let clock = Arc::clone(&self.workspace.ports.clock);
         let asked = clock.now();
-        let answer = tokio::select! {
-            biased;
-            () = call.context.cancel.cancelled() => Err(cancelled("while a person was asked about it")),
-            answer = self.workspace.editor.approve(question) => answer.map_err(|error| unasked(&judgement.reason, &error)),
-        };
+        let answer = self.answer(call, asking.questions == 1, proposal, &now).await;
         call.timing.approval_ms += super::millis(clock.now() - asked);
-        let decision = answer?.decisions.into_iter().find(|decision| decision.call_id == call.id);
+        let Given { decision, consented, arguments } = answer?;
         let Some(decision) = decision else {
             return Err(denied(format!("It needs consent ({}), and no decision came.", judgement.reason)));
         };
+        let tool = call.entry.traits().name;
+        let exact = exact(call, &proposal.outline);
+        // What they saw is what would happen now.
+        let same = consented == now && arguments == call.arguments;
         match decision.decision {
             Consent::Deny => {
-                let words = decision.feedback.map(|words| format!(" They said: {words}")).unwrap_or_default();
+                let targets = proposal.outline.targets();
+                let feedback = decision.feedback.as_deref();
+                call.context.session.consents().deny(&exact, tool, &targets, feedback);
                 return Err(denied(format!(
-                    "A person said no to this call.{words} Do not try the same another way; ask, or go on without it."
+                    "A person said no to this call.{} Do not try the same another way; ask, or go on without it.",
+                    quoted(feedback)
                 )));
             }
-            Consent::Session | Consent::Always if !judgement.singly && decision.arguments.is_none() => {
-                call.context.session.grant(proposal.outline.likeness(call.entry.traits().name));
+            Consent::Session | Consent::Always
+                if same && !judgement.singly && decision.arguments.as_ref().is_none_or(|other| *other == arguments) =>
+            {
+                let always = decision.decision == Consent::Always;
+                let (like, covered) = (proposal.outline.likeness(tool), proposal.outline.covered());
+                call.context.session.consents().grant(&like, always, tool, &covered);
             }
             Consent::Once | Consent::Session | Consent::Always => {}
         }
+        call.context.session.consents().relent(&exact);
+        asking.said.extend(decision.feedback);
         match decision.arguments {
             Some(other) if other != call.arguments => {
                 call.arguments = call.entry.ready(Some(&other), false)?.arguments;
                 asking.adopt = true;
             }
-            _ => asking.consented = Some(now),
+            // What was shown with other arguments is no consent to these; they are asked about anew.
+            _ if arguments == call.arguments => asking.consented = Some(consented),
+            _ => {}
         }
         Ok(())
     }
+
+    /// Says that so many calls of a session wait for a person, until what it gives is dropped.
+    pub(super) fn waiting(&self, session: &str, calls: usize) -> Waiting<'_> {
+        self.approvals.change(&*self.workspace.editor, session, |waiting| waiting + calls);
+        Waiting { dispatch: self, session: session.to_owned(), calls }
+    }
+}
+
+/// How many calls of each session wait for a person.
+#[derive(Default)]
+pub(super) struct Approvals(Mutex<BTreeMap<String, usize>>);
+
+impl Approvals {
+    fn change(&self, editor: &dyn Editor, session: &str, change: impl FnOnce(usize) -> usize) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = change(all.get(session).copied().unwrap_or_default());
+        if waiting == 0 {
+            all.remove(session);
+        } else {
+            all.insert(session.to_owned(), waiting);
+        }
+        // Under the lock, so that the last that is told is the last that is so. Telling never waits.
+        editor.tell(News::Approvals(ApprovalsChanged { session_id: session.to_owned(), waiting }));
+    }
+}
+
+/// Some calls wait for a person.
+pub(super) struct Waiting<'a> {
+    dispatch: &'a Dispatch,
+    session: String,
+    calls: usize,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let editor = &*self.dispatch.workspace.editor;
+        self.dispatch.approvals.change(editor, &self.session, |waiting| waiting.saturating_sub(self.calls));
+    }
+}
+
+/// The fingerprint of a call: a no is remembered for exactly this.
+pub(super) fn exact(call: &Call<'_>, outline: &Outline) -> String {
+    fingerprint(call.entry.traits().name, &call.arguments, &outline.targets())
+}
+
+fn quoted(feedback: Option<&str>) -> String {
+    feedback.map(|words| format!(" They said: {words}")).unwrap_or_default()
 }
 
 /// Whether a person consented to calls like this one before, and the next is covered by that.
-fn granted(call: &Call<'_>, outline: &Outline) -> bool {
-    !outline.judgement.singly && call.context.session.granted(&outline.likeness(call.entry.traits().name))
+pub(super) fn granted(call: &Call<'_>, outline: &Outline) -> bool {
+    !outline.judgement.singly && call.context.session.consents().granted(&outline.likeness(call.entry.traits().name))
+}
+
+/// The no to exactly this call that a person said before.
+pub(super) fn remembered(call: &Call<'_>, outline: &Outline) -> Option<ToolError> {
+    let consents = call.context.session.consents();
+    let feedback = consents.denied(&exact(call, outline))?.feedback;
+    Some(denied(format!(
+        "A person said no to exactly this before.{} It was not asked about again; do something else, or ask them.",
+        quoted(feedback)
+    )))
 }
 
 fn forbidden(judgement: &Judgement) -> ToolError {
     denied(format!("It is not allowed: {}.", judgement.reason))
 }
 
-fn denied(message: String) -> ToolError {
+pub(super) fn denied(message: String) -> ToolError {
     ToolError::new(ErrorKind::Denied, message)
 }
 
-fn unasked(reason: &str, error: &AskError) -> ToolError {
+pub(super) fn unasked(reason: &str, error: &AskError) -> ToolError {
     denied(format!("It needs a person's consent, because {reason}; but nobody could be asked: {error}."))
 }

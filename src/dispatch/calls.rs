@@ -30,7 +30,8 @@ pub(super) struct Call {
 /// A call is open for as long as this lives.
 pub(super) struct OpenCall {
     calls: Arc<Calls>,
-    number: u64,
+    /// Its number among all calls.
+    pub number: u64,
 }
 
 impl Calls {

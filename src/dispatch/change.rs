@@ -8,7 +8,7 @@ use tracing::error;
 
 use crate::editor::{FileChangeKind, FileChanged, Origin};
 use crate::languages::verdict::render_within;
-use crate::languages::{DiagnosticsReport, Edited, Prepared};
+use crate::languages::{DiagnosticsReport, Edited, Prepared, WaitMode};
 use crate::outputs;
 use crate::text::{self, LineBreaks, Text};
 use crate::tool::{ErrorKind, ToolError};
@@ -165,8 +165,14 @@ impl Dispatch {
         let clock = self.workspace.ports.clock.clone();
         let started = clock.now();
         let wait = call.params.diagnostics.clone();
-        let settled = self.languages.settle(settling, &wait, &call.context.cancel);
-        let report = super::execute::contained("diagnostics", settled).await.ok();
+        let cancel = &call.context.cancel;
+        let together = call.member.filter(|_| !settling.is_empty() && wait.wait != WaitMode::None);
+        let report = if let Some(member) = together {
+            member.settled(settling, &wait, cancel).await
+        } else {
+            let settled = self.languages.settle(settling, &wait, cancel);
+            super::execute::contained("diagnostics", settled).await.ok()
+        };
         call.timing.diagnostics_ms += super::millis(clock.now() - started);
         report
     }
@@ -193,6 +199,11 @@ pub(super) fn told_diagnostics(report: Option<&DiagnosticsReport>, folders: &[Pa
 /// The words about diagnostics that came after the result of the edit they are about.
 pub(super) fn told_late(news: &DiagnosticsReport, folders: &[PathBuf]) -> String {
     format!("Since then, about earlier edits:\n{}", render_within(news, folders))
+}
+
+/// The words about background work that has ended, given one line for each.
+pub(super) fn told_jobs(news: &[String]) -> Option<String> {
+    (!news.is_empty()).then(|| format!("Since then: {}.", news.join("; ")))
 }
 
 /// What was done to one file, in words and as a diff.

@@ -7,10 +7,16 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
-use tracing::error;
+use tracing::{debug, error};
 
 use crate::ports::Clock;
-use crate::tool::{ErrorKind, ToolError};
+use crate::tool::{Capability, ErrorKind, Outcome, ToolError, Traits};
+
+use super::Call;
+use super::nested::Lineage;
+
+/// So long after a failure that may well be over a moment later a call is made again.
+const RETRY_AFTER: Duration = Duration::from_millis(200);
 
 /// Whose work it is and how long it may take.
 pub(super) struct Limits<'a> {
@@ -18,6 +24,42 @@ pub(super) struct Limits<'a> {
     pub deadline: Duration,
     pub clock: &'a dyn Clock,
     pub cancel: &'a CancellationToken,
+    /// The call, whose time does not run while it waits for calls it made.
+    pub lineage: Option<&'a Lineage>,
+}
+
+/// Whether a call is made again when it failed for a moment: it changes nothing, and nobody else hears of it.
+fn repeatable(traits: &Traits<'_>) -> bool {
+    traits.read_only() && !traits.capabilities.contains(&Capability::Network)
+}
+
+/// Runs the tool of a call, and tells on what it says meanwhile. Nothing is run twice but what only reads, on this
+/// machine, and failed for a moment; and that once.
+pub(super) async fn ran(call: &Call<'_>) -> Result<Outcome, ToolError> {
+    let limits = call.limits();
+    let traits = call.entry.traits();
+    let running = async {
+        let once = || call.entry.tool.run(call.arguments.clone(), &call.context);
+        match once().await {
+            Err(error) if error.kind == ErrorKind::Unavailable && error.transient && repeatable(&traits) => {
+                debug!(tool = traits.name, %error, "failed for a moment; once more");
+                limits.clock.sleep(RETRY_AFTER).await;
+                once().await
+            }
+            ended => ended,
+        }
+    };
+    let telling = async {
+        match call.reporter {
+            Some(reporter) => reporter.tell_on(limits.clock).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        biased;
+        ended = limits.bound(running) => ended,
+        never = telling => match never {},
+    }
 }
 
 impl Limits<'_> {
@@ -27,8 +69,27 @@ impl Limits<'_> {
             biased;
             () = self.cancel.cancelled() => Err(cancelled("while it ran")),
             done = contained(self.tool, work) => done.unwrap_or_else(Err),
-            () = self.clock.sleep(self.deadline) => Err(late(self.tool, self.deadline)),
+            () = self.overdue() => Err(late(self.tool, self.deadline)),
         }
+    }
+
+    /// Comes back when the time of the work is up, not counting what calls within it took, which have deadlines of their
+    /// own (and a person, who may be asked about them, has none).
+    async fn overdue(&self) {
+        let (mut left, mut counted) = (self.deadline, self.excused());
+        loop {
+            self.clock.sleep(left).await;
+            let excused = self.excused();
+            left = excused.saturating_sub(counted);
+            counted = excused;
+            if left.is_zero() {
+                return;
+            }
+        }
+    }
+
+    fn excused(&self) -> Duration {
+        self.lineage.map(|lineage| lineage.excused(self.clock.now())).unwrap_or_default()
     }
 }
 

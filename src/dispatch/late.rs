@@ -24,7 +24,7 @@ impl Late {
     /// A session got this report; what is pending in it is still owed to it, and what it says replaces older news.
     pub(super) fn reported(&self, session: &str, report: &DiagnosticsReport) {
         let mut inner = self.lock();
-        for document in &report.documents {
+        for document in report.documents.iter().filter(|document| document.report_in.is_none()) {
             if let Some(news) = inner.news.get_mut(session) {
                 news.retain(|news| news.uri != document.uri);
             }
@@ -76,7 +76,7 @@ mod tests {
 
     fn report(uri: &str, verdict: Verdict) -> DiagnosticsReport {
         let sources = vec![SourceReport::new("ruff", verdict)];
-        let document = DocumentReport { uri: uri.to_owned(), version: Some(2), sources };
+        let document = DocumentReport { uri: uri.to_owned(), version: Some(2), sources, report_in: None };
         DiagnosticsReport { documents: vec![document], ..DiagnosticsReport::default() }
     }
 

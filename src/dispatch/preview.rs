@@ -1,7 +1,7 @@
 //! What a call would do, for hosts that ask their person themselves; and the consent that comes of it, once.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::editor::Risk;
 use crate::outputs::Budget;
 use crate::permissions::{DecisionKind, Requirement};
-use crate::tool::{Context, ErrorKind, ToolError};
+use crate::tool::{ErrorKind, ToolError};
 
 use super::call::{AccessInfo, ApprovalInfo, CallParams, PreviewResult, Timing};
 use super::catalog::Ready;
@@ -91,17 +91,21 @@ impl Dispatch {
             Err(error) => return unfit(preview_id, &params, tool.to_owned(), general, error),
         };
         let budget = Budget::new(&self.workspace.settings().output, params.max_bytes);
-        let context = Context {
-            session: Arc::clone(&session),
-            workspace: Arc::clone(&self.workspace),
-            languages: Arc::clone(&self.languages),
-            cancel: CancellationToken::new(),
-            budget: budget.max,
-            slot: self.slot(),
-        };
+        let context = self.context(&session, CancellationToken::new(), budget.max);
         let call_id = params.call_id.clone().unwrap_or_default();
         let mut timing = Timing::default();
-        let call = Call { params: &params, id: &call_id, entry, arguments, context, budget, timing: &mut timing };
+        let call = Call {
+            params: &params,
+            id: &call_id,
+            entry,
+            arguments,
+            context,
+            budget,
+            timing: &mut timing,
+            lineage: None,
+            reporter: None,
+            member: None,
+        };
         let limits = call.limits();
         let proposing = async {
             let outline = outline(entry, &call.arguments, &call.context).await?;

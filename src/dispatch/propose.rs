@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tracing::warn;
 
-use crate::permissions::{Judgement, Place, Reach, judge};
+use crate::permissions::{Judgement, Place, Reach, arity, judge};
 use crate::text::{BOM, Text, diff};
 use crate::tool::{Access, Context, ErrorKind, Plan, ToolError};
 use crate::workspace::commit::Rewrite;
@@ -174,8 +174,27 @@ impl Outline {
             reached.dedup();
             reached
         };
-        let parts = (tool, reached(&self.reads), reached(&self.writes), &self.access.commands, &self.access.hosts);
+        let commands: Vec<(bool, String)> = self
+            .access
+            .commands
+            .iter()
+            .map(|line| arity::shared(line).map_or((false, line.clone()), |begin| (true, begin.join(" "))))
+            .collect();
+        let parts = (tool, reached(&self.reads), reached(&self.writes), commands, &self.access.hosts);
         format!("{parts:?}")
+    }
+
+    /// What one consent covers of it, for a person to see: as [`Outline::targets`], commands by how they begin.
+    pub(super) fn covered(&self) -> Vec<String> {
+        let mut covered = self.targets();
+        for line in &self.access.commands {
+            if let Some(begin) = arity::shared(line) {
+                let shown = crate::permissions::visible(line);
+                covered.retain(|target| *target != shown);
+                covered.push(format!("{} ...", begin.join(" ")));
+            }
+        }
+        covered
     }
 
     pub(super) fn access_info(&self) -> AccessInfo {

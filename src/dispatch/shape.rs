@@ -26,6 +26,8 @@ pub(super) struct Ending {
     pub made: Option<Made>,
     /// Late diagnostics of earlier edits.
     pub news: Option<DiagnosticsReport>,
+    /// What else the model is told: what the person said with their consent, background work that has ended.
+    pub words: Vec<String>,
 }
 
 /// Names of a call.
@@ -41,7 +43,7 @@ pub(super) struct Named {
 
 /// The result. Text is joined into one piece and cut to the budget; the whole goes into the session's store.
 pub(super) fn shape(ending: Ending, named: Named, session: &Session, budget: Budget, timing: Timing) -> CallResult {
-    let Ending { done, made, news } = ending;
+    let Ending { done, made, news, words } = ending;
     let failed = done.as_ref().err().cloned();
     let (mut text, mut others, mut structured) = (Vec::new(), Vec::new(), None);
     match done {
@@ -75,6 +77,7 @@ pub(super) fn shape(ending: Ending, named: Named, session: &Session, budget: Bud
         // What the call's own edits brought comes first.
         diagnostics.get_or_insert_default().documents.append(&mut news.documents);
     }
+    text.extend(words);
     text.retain(|piece| !piece.is_empty());
     let (piece, output) = bounded(&text.join("\n"), named.number, session, budget);
     let mut content: Vec<Content> = piece.map(Content::text).into_iter().collect();

@@ -33,6 +33,9 @@ pub struct DocumentReport {
     pub version: Option<i32>,
     /// One entry a source, sorted by id.
     pub sources: Vec<SourceReport>,
+    /// In a batch: the later call that edited the document too, whose result has what is known; then `sources` is empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report_in: Option<String>,
 }
 
 /// New errors in a file that was not edited.

@@ -224,12 +224,12 @@ impl Outbox {
                 "actions": [{ "title": ALLOW_ONCE }, { "title": ALLOW_SESSION }, { "title": DENY }],
             });
             let answer = self.ask("window/showMessageRequest", question, None).await?;
-            decisions.push(ApproveDecision {
+            decisions.extend(consent(&answer).map(|decision| ApproveDecision {
                 call_id: call.call_id.clone(),
-                decision: consent(&answer),
+                decision,
                 arguments: None,
                 feedback: None,
-            });
+            }));
         }
         Ok(ApproveResult { decisions })
     }
@@ -247,12 +247,14 @@ fn question(call: &ApproveCall) -> String {
     lines.join("\n")
 }
 
-/// The decision that a button means; a message that was closed is a no.
-fn consent(answer: &Value) -> Consent {
+/// The decision that a button means; a message that was closed is none, so that the call is denied and may be asked
+/// about again.
+fn consent(answer: &Value) -> Option<Consent> {
     match answer.get("title").and_then(Value::as_str) {
-        Some(ALLOW_ONCE) => Consent::Once,
-        Some(ALLOW_SESSION) => Consent::Session,
-        _ => Consent::Deny,
+        Some(ALLOW_ONCE) => Some(Consent::Once),
+        Some(ALLOW_SESSION) => Some(Consent::Session),
+        Some(DENY) => Some(Consent::Deny),
+        _ => None,
     }
 }
 
@@ -318,7 +320,13 @@ impl Editor for Outbox {
             News::Files(changes) if self.abilities().events => {
                 self.notify(protocol::FILES_CHANGED, json!(protocol::FilesChangedParams { changes }));
             }
-            News::Tool(_) | News::Files(_) => {}
+            News::Approvals(changed) if self.abilities().events => {
+                self.notify(protocol::APPROVALS_CHANGED, json!(changed));
+            }
+            News::Jobs(changed) if self.abilities().events => self.notify(protocol::JOBS_CHANGED, json!(changed)),
+            News::Tool(_) | News::Files(_) | News::Approvals(_) | News::Jobs(_) => {}
+            // Whoever gives a token wants to hear of it.
+            News::Progress(token, value) => self.notify("$/progress", json!({ "token": token, "value": value })),
             News::Log(loudness, message) => {
                 let kind = match loudness {
                     Loudness::Error => 1,

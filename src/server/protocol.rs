@@ -9,8 +9,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::config::Settings;
-use crate::dispatch::{CallParams, CallResult, ListToolsParams, PreviewResult, ToolInfo};
-use crate::editor::{ApproveParams, ApproveResult, FileChanged, Resync, ToolEvent};
+use crate::dispatch::{BatchParams, BatchResult, CallParams, CallResult, ListToolsParams, PreviewResult, ToolInfo};
+use crate::editor::{
+    ApprovalsChanged, ApproveParams, ApproveResult, FileChanged, JobInfo, JobsChanged, Resync, ToolEvent,
+};
+use crate::jobs::JobOutput;
 use crate::languages::{DiagnosticsReport, Forwarded, ProgressKind, SourceName};
 use crate::text::Range;
 
@@ -40,6 +43,18 @@ pub const DID_CHANGE_CONTEXT: &str = "ropewalk/didChangeContext";
 pub const DID_CHANGE_TRUST: &str = "ropewalk/didChangeTrust";
 /// `ropewalk/approve`
 pub const APPROVE: &str = "ropewalk/approve";
+/// `ropewalk/approvalsChanged`
+pub const APPROVALS_CHANGED: &str = "ropewalk/approvalsChanged";
+/// `ropewalk/callTools`
+pub const CALL_TOOLS: &str = "ropewalk/callTools";
+/// `ropewalk/jobOutput`
+pub const JOB_OUTPUT: &str = "ropewalk/jobOutput";
+/// `ropewalk/jobs`
+pub const JOBS: &str = "ropewalk/jobs";
+/// `ropewalk/jobsChanged`
+pub const JOBS_CHANGED: &str = "ropewalk/jobsChanged";
+/// `ropewalk/stopJob`
+pub const STOP_JOB: &str = "ropewalk/stopJob";
 /// `ropewalk/resync`
 pub const RESYNC: &str = "ropewalk/resync";
 /// `ropewalk/pullDiagnostics`
@@ -102,8 +117,10 @@ const fn notification<P: JsonSchema>(name: &'static str, direction: Direction) -
 
 /// Every method of ours, sorted by name.
 pub const METHODS: &[Method] = &[
+    notification::<ApprovalsChanged>(APPROVALS_CHANGED, Direction::ToEditor),
     request::<ApproveParams, ApproveResult>(APPROVE, Direction::ToEditor),
     request::<CallParams, CallResult>(CALL_TOOL, Direction::ToSidecar),
+    request::<BatchParams, BatchResult>(CALL_TOOLS, Direction::ToSidecar),
     request::<CancelParams, CancelResult>(CANCEL, Direction::ToSidecar),
     notification::<DiagnosticProgressParams>(DIAGNOSTIC_PROGRESS, Direction::ToSidecar),
     request::<DiagnosticsParams, DiagnosticsReport>(DIAGNOSTICS, Direction::ToSidecar),
@@ -113,11 +130,15 @@ pub const METHODS: &[Method] = &[
     notification::<DidChangeTrustParams>(DID_CHANGE_TRUST, Direction::ToSidecar),
     request::<DocumentTextParams, DocumentText>(DOCUMENT_TEXT, Direction::ToSidecar),
     notification::<FilesChangedParams>(FILES_CHANGED, Direction::ToEditor),
+    request::<JobOutputParams, JobOutput>(JOB_OUTPUT, Direction::ToSidecar),
+    request::<JobsParams, JobsResult>(JOBS, Direction::ToSidecar),
+    notification::<JobsChanged>(JOBS_CHANGED, Direction::ToEditor),
     request::<ListToolsParams, ListToolsResult>(LIST_TOOLS, Direction::ToSidecar),
     request::<CallParams, PreviewResult>(PREVIEW_CALL, Direction::ToSidecar),
     request::<DocumentParams, ()>(PULL_DIAGNOSTICS, Direction::ToEditor),
     request::<DocumentParams, Resync>(RESYNC, Direction::ToEditor),
     request::<SettleParams, SettleResult>(SETTLE, Direction::ToSidecar),
+    request::<StopJobParams, StopJobResult>(STOP_JOB, Direction::ToSidecar),
     notification::<ToolEvent>(TOOL_EVENT, Direction::ToEditor),
 ];
 
@@ -196,6 +217,53 @@ pub struct CancelParams {
 pub struct CancelResult {
     /// How many calls were told to stop. Each still answers with its one result.
     pub cancelled: usize,
+}
+
+/// `ropewalk/jobs`
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct JobsParams {
+    /// The session; absent: the default one.
+    pub session_id: Option<String>,
+}
+
+/// The answer to `ropewalk/jobs`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct JobsResult {
+    /// The jobs of the session, in the order in which they were started; of those that ended, the newest 32.
+    pub jobs: Vec<JobInfo>,
+}
+
+/// `ropewalk/jobOutput`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct JobOutputParams {
+    /// The session; absent: the default one.
+    #[serde(default)]
+    pub session_id: Option<String>,
+    /// The job.
+    pub id: String,
+    /// Only what came after this (bytes from the beginning of its output): the `cursor` of the answer before.
+    #[serde(default)]
+    pub cursor: u64,
+}
+
+/// `ropewalk/stopJob`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StopJobParams {
+    /// The session; absent: the default one.
+    #[serde(default)]
+    pub session_id: Option<String>,
+    /// The job.
+    pub id: String,
+}
+
+/// The answer to `ropewalk/stopJob`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StopJobResult {
+    /// Whether it was told to stop by this; `false`: it had ended, or was told before.
+    pub stopped: bool,
 }
 
 /// One document.

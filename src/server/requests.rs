@@ -15,6 +15,8 @@ use crate::dispatch::{CallParams, ListToolsParams};
 use crate::languages::Wait;
 use crate::workspace::{Refusal, Snapshot};
 
+mod sched;
+
 use super::front::{Front, Phase};
 use super::protocol::{
     self, CancelParams, CancelResult, DiagnosticsParams, DocumentText, DocumentTextParams, ListToolsResult,
@@ -41,6 +43,10 @@ impl Front {
     pub(super) fn begin(self: &Arc<Self>, method: &str, params: &Value) -> Option<Result<Started, Error>> {
         let begin = match method {
             protocol::CALL_TOOL => Front::begin_call,
+            protocol::CALL_TOOLS => Front::begin_batch,
+            protocol::JOBS => Front::begin_jobs,
+            protocol::JOB_OUTPUT => Front::begin_job_output,
+            protocol::STOP_JOB => Front::begin_stop_job,
             protocol::PREVIEW_CALL => Front::begin_preview,
             protocol::LIST_TOOLS => Front::begin_list,
             protocol::CANCEL => Front::begin_cancel,

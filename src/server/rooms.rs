@@ -10,8 +10,11 @@ use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
-use crate::dispatch::{CallParams, CallResult, Dispatch, ListToolsParams, PreviewResult, ToolInfo};
+use crate::dispatch::{
+    BatchParams, BatchResult, CallParams, CallResult, Dispatch, ListToolsParams, PreviewResult, ToolInfo,
+};
 use crate::editor::FileChanged;
+use crate::jobs::Jobs;
 use crate::languages::{DiagnosticsReport, Forwarded, Languages, ProgressKind, SourceName, Wait};
 use crate::permissions::Trust;
 use crate::workspace::{Roots, Target, Workspace};
@@ -24,6 +27,14 @@ pub struct Begun {
     pub cancel: CancellationToken,
     /// Runs it to its one result. Nothing of it has run yet.
     pub result: BoxFuture<'static, CallResult>,
+}
+
+/// Calls that have their places in the order of their sessions.
+pub struct BegunBatch {
+    /// Cancels all of them. Each still gives its one result.
+    pub cancel: CancellationToken,
+    /// Runs them to their results. Nothing of them has run yet.
+    pub result: BoxFuture<'static, BatchResult>,
 }
 
 /// Takes calls.
@@ -40,6 +51,16 @@ pub trait Calls: Send + Sync + 'static {
     fn cancel_all(&self);
     /// The calls that have not ended, in words, sorted.
     fn open_calls(&self) -> Vec<String>;
+    /// Gives the calls of a batch their tickets, at once and in their order.
+    fn begin_batch(self: Arc<Self>, params: BatchParams) -> BegunBatch;
+    /// Work in the background.
+    fn jobs(&self) -> Option<Arc<Jobs>> {
+        None
+    }
+    /// Comes back when nothing runs any more that is no request: after [`Calls::cancel_all`], for the end.
+    fn idle(self: Arc<Self>) -> BoxFuture<'static, ()> {
+        std::future::ready(()).boxed()
+    }
 }
 
 /// Knows about problems in documents. All that is told is told in the order in which the editor sent it.
@@ -139,6 +160,20 @@ impl Calls for Dispatch {
 
     fn open_calls(&self) -> Vec<String> {
         Dispatch::open_calls(self)
+    }
+
+    fn begin_batch(self: Arc<Self>, params: BatchParams) -> BegunBatch {
+        let admitted = self.admit_batch(params);
+        let cancel = admitted.canceller();
+        BegunBatch { cancel, result: async move { self.run_batch(admitted).await }.boxed() }
+    }
+
+    fn jobs(&self) -> Option<Arc<Jobs>> {
+        Some(Arc::clone(&self.jobs))
+    }
+
+    fn idle(self: Arc<Self>) -> BoxFuture<'static, ()> {
+        async move { Dispatch::idle(&self).await }.boxed()
     }
 }
 

@@ -105,9 +105,10 @@ async fn end_of(front: &Arc<Front>, ports: &Ports, signals: bool) -> u8 {
     front.outbox.hang_up();
     front.tasks.close();
     // Side by side: a call that is being written to the disk needs no language server to end.
+    let idle = Arc::clone(&front.rooms.calls).idle();
     let calls = async {
         tokio::select! {
-            () = front.tasks.wait() => {}
+            _ = async { tokio::join!(front.tasks.wait(), idle) } => {}
             () = ports.clock.sleep(lifecycle::CALLS_GRACE) => {
                 warn!(open = ?front.rooms.calls.open_calls(), "calls did not end");
             }

@@ -1,8 +1,12 @@
 //! The port back into the slot: what a tool may know and ask of the others. Dispatch implements it.
 
+use async_trait::async_trait;
 use serde_json::Value;
 
+use crate::languages::Wait;
 use crate::sessions::Session;
+
+use super::{Content, ErrorKind};
 
 /// A tool as another tool sees it.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,8 +23,49 @@ pub struct Listed {
     pub deferred: bool,
 }
 
+/// A call that a tool makes.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct NestedCall {
+    /// The tool.
+    pub name: String,
+    /// Its arguments, as a model would write them.
+    pub arguments: Value,
+    /// The session it belongs to; absent: that of the call that makes it.
+    pub session: Option<String>,
+    /// How long it waits for diagnostics.
+    pub wait: Wait,
+}
+
+/// How a call that a tool made ended.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct NestedResult {
+    /// Names the call: that of the call that made it, a dot, and a number.
+    pub call_id: String,
+    /// The tool that ran, by its real name.
+    pub name: String,
+    /// Why it failed; `None`: it did what it should.
+    pub failed: Option<ErrorKind>,
+    /// The complete answer, as a model would get it.
+    pub content: Vec<Content>,
+    /// The same as data.
+    pub structured: Option<Value>,
+}
+
 /// The slot as tools see it.
+#[async_trait]
 pub trait Slot: Send + Sync + 'static {
     /// Every tool that a session may call, sorted by name.
     fn catalog(&self, session: &Session) -> Vec<Listed>;
+
+    /// Calls a tool, through the whole life of a call, and waits for its result. A call in the same session runs within
+    /// the turn of the call that makes it; one in another session waits for its turn there. It is cancelled with the
+    /// call that made it, and when nobody waits for it any more. Where no calls can be made, it fails as unavailable.
+    async fn call(&self, call: NestedCall) -> NestedResult {
+        NestedResult {
+            name: call.name,
+            failed: Some(ErrorKind::Unavailable),
+            content: vec![Content::text("No tool can be called from here.")],
+            ..NestedResult::default()
+        }
+    }
 }

@@ -121,11 +121,22 @@ async fn examples() -> BTreeMap<&'static str, String> {
     while let Some(news) = editor.stashed(|message| message.get("id").is_none()) {
         let label = match news["method"].as_str() {
             Some("ropewalk/filesChanged") => "ropewalk/filesChanged",
+            Some("ropewalk/approvalsChanged") if !all.0.contains_key("ropewalk/approvalsChanged") => {
+                "ropewalk/approvalsChanged"
+            }
             Some("ropewalk/toolEvent") if news["params"]["callId"] == "toolu_5" => "ropewalk/toolEvent",
             _ => continue,
         };
         all.show(label, news);
     }
+    let list = json!({ "file_path": "list.txt", "content": "one\ntwo\n" });
+    let change = json!({ "file_path": "list.txt", "old_string": "two", "new_string": "2" });
+    let calls = json!([
+        { "callId": "toolu_6", "name": "write", "arguments": list },
+        { "callId": "toolu_7", "name": "edit", "arguments": change },
+    ]);
+    all.ask(&mut editor, "ropewalk/callTools", json!({ "sessionId": "pane-1", "calls": calls })).await;
+    all.ask(&mut editor, "ropewalk/jobs", json!({ "sessionId": "pane-1" })).await;
     editor.accept_rest();
     editor.leave().await;
     let pretty = |message: &Value| serde_json::to_string_pretty(message).unwrap() + "\n";

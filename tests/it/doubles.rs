@@ -12,12 +12,14 @@ use tokio_util::sync::CancellationToken;
 
 use ropewalk::config::Settings;
 use ropewalk::dispatch::call::{AccessInfo, ApprovalInfo, DecisionKind, Requirement, Timing};
-use ropewalk::dispatch::{CallParams, CallResult, ListToolsParams, PreviewResult, Status, ToolInfo};
+use ropewalk::dispatch::{
+    BatchParams, BatchResult, CallParams, CallResult, ListToolsParams, PreviewResult, Status, ToolInfo,
+};
 use ropewalk::editor::{ApplyEdit, Editor, FileChanged, News, Risk, ToolEvent, ToolEventKind};
 use ropewalk::languages::{DiagnosticsReport, Forwarded, ProgressKind, SourceName, Wait};
 use ropewalk::permissions::Trust;
 use ropewalk::ports::Ports;
-use ropewalk::server::{Begun, Calls, Rooms, ServeOptions, Sources};
+use ropewalk::server::{Begun, BegunBatch, Calls, Rooms, ServeOptions, Sources};
 use ropewalk::text::{Position, Range, TextEdit};
 use ropewalk::tool::Content;
 use ropewalk::workspace::{Documents, Key, Roots, Target, Workspace};
@@ -144,6 +146,13 @@ impl Calls for Double {
         let ticket = self.version();
         let token = cancel.clone();
         Begun { cancel, result: async move { self.run(params, ticket, token).await }.boxed() }
+    }
+
+    fn begin_batch(self: Arc<Self>, params: BatchParams) -> BegunBatch {
+        let cancel = CancellationToken::new();
+        let calls: Vec<_> = params.calls.into_iter().map(|call| Arc::clone(&self).begin(call).result).collect();
+        let result = async move { BatchResult { results: futures_util::future::join_all(calls).await } };
+        BegunBatch { cancel, result: result.boxed() }
     }
 
     fn preview(self: Arc<Self>, params: CallParams) -> BoxFuture<'static, PreviewResult> {

@@ -39,6 +39,7 @@ async fn an_editor_is_welcomed() {
                 "version": "0.1.0",
                 "methods": [
                   "ropewalk/callTool",
+                  "ropewalk/callTools",
                   "ropewalk/cancel",
                   "ropewalk/diagnosticProgress",
                   "ropewalk/diagnostics",
@@ -47,9 +48,12 @@ async fn an_editor_is_welcomed() {
                   "ropewalk/didChangeDiagnostics",
                   "ropewalk/didChangeTrust",
                   "ropewalk/documentText",
+                  "ropewalk/jobOutput",
+                  "ropewalk/jobs",
                   "ropewalk/listTools",
                   "ropewalk/previewCall",
-                  "ropewalk/settle"
+                  "ropewalk/settle",
+                  "ropewalk/stopJob"
                 ]
               }
             }

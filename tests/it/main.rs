@@ -22,4 +22,5 @@ mod naive;
 mod order;
 mod process;
 mod real;
+mod slot;
 mod tidy;

@@ -45,7 +45,8 @@ fn call(editor: &mut FakeEditor, name: &str, arguments: Value) -> i64 {
 async fn drop_news(editor: &mut FakeEditor) {
     // What comes before the answer to this has come.
     editor.ask("ropewalk/settle", json!({})).await;
-    while editor.stashed(|message| message["method"] == "ropewalk/toolEvent").is_some() {}
+    let news = ["ropewalk/toolEvent", "ropewalk/approvalsChanged"];
+    while editor.stashed(|message| news.iter().any(|method| message["method"] == *method)).is_some() {}
 }
 
 #[tokio::test(start_paused = true)]

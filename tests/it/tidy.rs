@@ -22,6 +22,7 @@ const RANKS: &[(&str, u8)] = &[
     ("workspace", 2),
     ("languages", 2),
     ("sessions", 2),
+    ("jobs", 2),
     ("tool", 3),
     ("mcp", 4),
     ("tools", 5),

@@ -45,7 +45,7 @@ impl Hub {
             sources.push(SourceReport::new(NOBODY, Verdict::Superseded).with_detail(CLOSED));
         }
         sources.sort_by(|a, b| a.id.cmp(&b.id));
-        DocumentReport { uri: wanted.uri.clone(), version: wanted.version, sources }
+        DocumentReport { uri: wanted.uri.clone(), version: wanted.version, sources, report_in: None }
     }
 
     fn source_report(
@@ -119,7 +119,7 @@ impl Hub {
             Some(doc) => self.with_set(report, doc, &late.source, set, late.base.as_ref(), late.encoding),
             None => report,
         };
-        DocumentReport { uri: late.uri.clone(), version: late.version, sources: vec![report] }
+        DocumentReport { uri: late.uri.clone(), version: late.version, sources: vec![report], report_in: None }
     }
 
     /// Errors that appeared since the edits in files that were not edited. Only from sources that had spoken of the

@@ -72,6 +72,11 @@ impl Lines<'_> {
 }
 
 fn render_document(document: &DocumentReport, out: &mut Lines<'_>) {
+    if let Some(call) = &document.report_in {
+        let name = out.name(&document.uri);
+        out.push(0, &format!("{name}: its diagnostics are in the result of the later call {}", one_line(call)));
+        return;
+    }
     let told = Told::of(document);
     let mut head = format!("{}: {}", out.name(&document.uri), told.headline(document));
     let checked = document.sources.iter().any(|source| source.verdict == Verdict::Fresh && checks(source));

@@ -33,7 +33,7 @@ fn with_new(id: &str, new: Vec<Problem>) -> SourceReport {
 }
 
 fn document(sources: Vec<SourceReport>) -> DocumentReport {
-    DocumentReport { uri: "file:///repo/my%20app.py".to_owned(), version: Some(7), sources }
+    DocumentReport { uri: "file:///repo/my%20app.py".to_owned(), version: Some(7), sources, report_in: None }
 }
 
 #[track_caller]
@@ -420,7 +420,8 @@ proptest! {
             .into_iter()
             .map(|(uri, source, problem)| FileReport { uri, source, new: vec![problem] })
             .collect();
-        let report = DiagnosticsReport { documents: vec![DocumentReport { uri, version: None, sources }], other_files };
+        let documents = vec![DocumentReport { uri, version: None, sources, report_in: None }];
+        let report = DiagnosticsReport { documents, other_files };
         let text = render(&report);
         prop_assert!(text.chars().all(|char| char == '\n' || !char.is_control()), "{text:?}");
         prop_assert!(!text.ends_with('\n') && !text.contains("\n\n"));

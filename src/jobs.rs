@@ -1,0 +1,348 @@
+//! Work in the background: what a call began and left running when it ended. Panes see it, read what it puts out, and
+//! stop it; the session it belongs to is told once when it ends.
+//!
+//! A job ends by itself, when it is stopped, when its session is closed, and when we end; never with a turn.
+
+mod ring;
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{debug, error};
+
+use crate::editor::{Editor, JobInfo, JobState, JobsChanged, News};
+use crate::ports::Clock;
+use crate::sessions::Session;
+
+use ring::Ring;
+
+/// How long a job that was stopped may take to end by itself; then it is dropped where it waits.
+const STOP_GRACE: Duration = Duration::from_secs(2);
+
+/// So many jobs of a session that have ended are remembered.
+const REMEMBERED: usize = 32;
+
+/// What a job has put out since a cursor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct JobOutput {
+    /// The text. Bytes that are not UTF-8 are replaced.
+    pub text: String,
+    /// Where the next text begins (bytes from the beginning of all output), for the next question.
+    pub cursor: u64,
+    /// So many bytes between the cursor that was asked for and `text` are not kept any more.
+    pub dropped: u64,
+    /// How the job is doing.
+    pub state: JobState,
+}
+
+/// All jobs of all sessions.
+pub struct Jobs {
+    editor: Arc<dyn Editor>,
+    clock: Arc<dyn Clock>,
+    tasks: TaskTracker,
+    all: Mutex<BTreeMap<String, Line>>,
+}
+
+/// The jobs of one session.
+#[derive(Default)]
+struct Line {
+    started: u64,
+    jobs: Vec<Job>,
+    /// What the session has not been told yet, in order.
+    news: Vec<String>,
+}
+
+struct Job {
+    number: u64,
+    label: String,
+    state: JobState,
+    detail: Option<String>,
+    output: Ring,
+    stop: CancellationToken,
+}
+
+impl Job {
+    fn info(&self) -> JobInfo {
+        JobInfo {
+            id: format!("j{}", self.number),
+            label: self.label.clone(),
+            state: self.state,
+            detail: self.detail.clone(),
+            output_bytes: self.output.total(),
+            dropped_bytes: self.output.dropped(),
+        }
+    }
+}
+
+/// A job as the work in it sees it.
+#[derive(Clone)]
+pub struct Running {
+    jobs: Arc<Jobs>,
+    session: String,
+    number: u64,
+    /// Fires when the job is to stop. It has two seconds then.
+    pub stop: CancellationToken,
+}
+
+impl Running {
+    /// Its name in its session: `j1`.
+    pub fn id(&self) -> String {
+        format!("j{}", self.number)
+    }
+
+    /// Puts out some bytes. Never waits; the oldest are dropped when there are too many.
+    pub fn output(&self, bytes: &[u8]) {
+        self.jobs.with(&self.session, self.number, |job| job.output.push(bytes));
+    }
+}
+
+impl Jobs {
+    /// No jobs. `editor` hears of what changes.
+    pub fn new(editor: Arc<dyn Editor>, clock: Arc<dyn Clock>) -> Arc<Jobs> {
+        Arc::new(Jobs { editor, clock, tasks: TaskTracker::new(), all: Mutex::default() })
+    }
+
+    /// Starts a job of a session; gives its id. `work` ends with words on how it ended, good or bad. Must be called on the
+    /// runtime.
+    pub fn start<F, W>(self: &Arc<Jobs>, session: &Arc<Session>, label: &str, work: W) -> String
+    where
+        W: FnOnce(Running) -> F,
+        F: Future<Output = Result<String, String>> + Send + 'static,
+    {
+        // Held on to until the job has ended: a session with one is not idle.
+        let (owner, session) = (Arc::clone(session), session.id.as_str());
+        let stop = CancellationToken::new();
+        let number = {
+            let mut all = self.lock();
+            let line = all.entry(session.to_owned()).or_default();
+            line.started += 1;
+            let job = Job {
+                number: line.started,
+                label: label.to_owned(),
+                state: JobState::Running,
+                detail: None,
+                output: Ring::default(),
+                stop: stop.clone(),
+            };
+            line.jobs.push(job);
+            line.started
+        };
+        self.tell(session);
+        let running = Running { jobs: Arc::clone(self), session: session.to_owned(), number, stop: stop.clone() };
+        let (id, session, jobs) = (running.id(), session.to_owned(), Arc::clone(self));
+        let work = AssertUnwindSafe(work(running)).catch_unwind();
+        self.tasks.spawn(async move {
+            let ended = tokio::select! {
+                ended = work => Some(ended),
+                () = async {
+                    stop.cancelled().await;
+                    jobs.clock.sleep(STOP_GRACE).await;
+                } => None,
+            };
+            let (state, detail) = match ended {
+                _ if stop.is_cancelled() => (JobState::Stopped, None),
+                Some(Ok(Ok(words))) => (JobState::Exited, Some(words)),
+                Some(Ok(Err(words))) => (JobState::Failed, Some(words)),
+                Some(Err(_)) | None => {
+                    error!(session, number, "a job panicked");
+                    (JobState::Failed, Some("it broke down".to_owned()))
+                }
+            };
+            jobs.ended(&session, number, state, detail);
+            drop(owner);
+        });
+        id
+    }
+
+    /// The jobs of a session, in the order in which they were started.
+    pub fn list(&self, session: &str) -> Vec<JobInfo> {
+        self.lock().get(session).map(|line| line.jobs.iter().map(Job::info).collect()).unwrap_or_default()
+    }
+
+    /// What a job has put out since a cursor (bytes from the beginning); `None`: there is no such job.
+    pub fn output(&self, session: &str, id: &str, cursor: u64) -> Option<JobOutput> {
+        let all = self.lock();
+        let job = all.get(session)?.jobs.iter().find(|job| named(job, id))?;
+        let (text, dropped, cursor) = job.output.since(cursor);
+        Some(JobOutput { text, cursor, dropped, state: job.state })
+    }
+
+    /// Tells a job to stop; `None`: there is no such job, `false`: it had ended, or was told before.
+    pub fn stop(&self, session: &str, id: &str) -> Option<bool> {
+        let (stop, runs) = {
+            let all = self.lock();
+            let job = all.get(session)?.jobs.iter().find(|job| named(job, id))?;
+            (job.stop.clone(), job.state == JobState::Running && !job.stop.is_cancelled())
+        };
+        // Without the lock: whoever is woken by it may come back here at once.
+        stop.cancel();
+        Some(runs)
+    }
+
+    /// What a session has not been told of its jobs yet: one line for each that has ended.
+    pub fn news(&self, session: &str) -> Vec<String> {
+        self.lock().get_mut(session).map(|line| std::mem::take(&mut line.news)).unwrap_or_default()
+    }
+
+    /// A session is closed: its jobs are stopped, and nothing is known of them any more.
+    pub fn close(&self, session: &str) {
+        let Some(line) = self.lock().remove(session) else { return };
+        debug!(session, jobs = line.jobs.len(), "a session with jobs is closed");
+        for job in line.jobs {
+            job.stop.cancel();
+        }
+    }
+
+    /// Stops every job, for the end of the process.
+    pub fn stop_all(&self) {
+        let all: Vec<CancellationToken> =
+            self.lock().values().flat_map(|line| line.jobs.iter().map(|job| job.stop.clone())).collect();
+        for stop in all {
+            stop.cancel();
+        }
+    }
+
+    /// Waits until no job runs any more.
+    pub async fn idle(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    fn ended(&self, session: &str, number: u64, state: JobState, detail: Option<String>) {
+        {
+            let mut all = self.lock();
+            let Some(line) = all.get_mut(session) else { return };
+            let Some(job) = line.jobs.iter_mut().find(|job| job.number == number) else { return };
+            job.state = state;
+            let how = match state {
+                JobState::Running => "runs",
+                JobState::Exited => "ended",
+                JobState::Failed => "failed",
+                JobState::Stopped => "was stopped",
+            };
+            let words = detail.as_ref().map(|words| format!(": {words}")).unwrap_or_default();
+            let news = format!("job j{number} ({}) {how}{words}", job.label);
+            job.detail = detail;
+            line.news.push(news);
+            let over = line.jobs.iter().filter(|job| job.state != JobState::Running).count().saturating_sub(REMEMBERED);
+            let mut gone = 0;
+            line.jobs.retain(|job| {
+                let goes = gone < over && job.state != JobState::Running;
+                gone += usize::from(goes);
+                !goes
+            });
+        }
+        self.tell(session);
+    }
+
+    fn with(&self, session: &str, number: u64, change: impl FnOnce(&mut Job)) {
+        let mut all = self.lock();
+        let job = all.get_mut(session).and_then(|line| line.jobs.iter_mut().find(|job| job.number == number));
+        if let Some(job) = job {
+            change(job);
+        }
+    }
+
+    fn tell(&self, session: &str) {
+        let changed = JobsChanged { session_id: session.to_owned(), jobs: self.list(session) };
+        self.editor.tell(News::Jobs(changed));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Line>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn named(job: &Job, id: &str) -> bool {
+    id.strip_prefix('j').and_then(|number| number.parse().ok()) == Some(job.number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::editor::Absent;
+    use crate::ports::SystemClock;
+    use tokio::sync::oneshot;
+
+    fn jobs() -> Arc<Jobs> {
+        Jobs::new(Arc::new(Absent), Arc::new(SystemClock))
+    }
+
+    fn session(id: &str) -> Arc<Session> {
+        Arc::new(Session::new(id))
+    }
+
+    fn states(jobs: &Jobs, session: &str) -> Vec<(String, JobState)> {
+        jobs.list(session).into_iter().map(|job| (job.id, job.state)).collect()
+    }
+
+    #[tokio::test]
+    async fn a_job_is_seen_read_and_told_of_once() {
+        let jobs = jobs();
+        let (go, wait) = oneshot::channel::<()>();
+        let id = jobs.start(&session("s"), "count", |running| async move {
+            running.output("één ".as_bytes());
+            wait.await.unwrap();
+            running.output(b"two");
+            Ok("exit code 0".to_owned())
+        });
+        assert_eq!((id.as_str(), states(&jobs, "s")), ("j1", vec![("j1".to_owned(), JobState::Running)]));
+        assert_eq!(jobs.news("s"), [""; 0]);
+        tokio::task::yield_now().await;
+        let output = jobs.output("s", "j1", 0).unwrap();
+        assert_eq!((output.text.as_str(), output.cursor, output.dropped), ("één ", 6, 0));
+        go.send(()).unwrap();
+        jobs.idle().await;
+        let output = jobs.output("s", "j1", output.cursor).unwrap();
+        assert_eq!((output.text.as_str(), output.cursor, output.state), ("two", 9, JobState::Exited));
+        assert_eq!(jobs.news("s"), ["job j1 (count) ended: exit code 0"]);
+        assert_eq!((jobs.news("s").len(), jobs.stop("s", "j1"), jobs.stop("s", "j2")), (0, Some(false), None));
+        assert_eq!((jobs.output("other", "j1", 0), jobs.list("other")), (None, vec![]));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn jobs_are_stopped_one_by_one_by_session_and_all() {
+        let jobs = jobs();
+        let polite = |running: Running| async move {
+            running.stop.cancelled().await;
+            Err("interrupted".to_owned())
+        };
+        // One that does not listen is dropped after its grace.
+        let deaf = |_: Running| std::future::pending::<Result<String, String>>();
+        jobs.start(&session("a"), "polite", polite);
+        jobs.start(&session("a"), "deaf", deaf);
+        jobs.start(&session("b"), "polite", polite);
+        jobs.start(&session("c"), "deaf", deaf);
+        assert_eq!((jobs.stop("a", "j1"), jobs.stop("a", "j1")), (Some(true), Some(false)));
+        jobs.close("b");
+        assert_eq!(jobs.list("b"), []);
+        jobs.stop_all();
+        jobs.idle().await;
+        let stopped = |id: &str| (id.to_owned(), JobState::Stopped);
+        assert_eq!((states(&jobs, "a"), states(&jobs, "c")), (vec![stopped("j1"), stopped("j2")], vec![stopped("j1")]));
+        assert_eq!(jobs.news("a"), ["job j1 (polite) was stopped", "job j2 (deaf) was stopped"]);
+    }
+
+    #[tokio::test]
+    async fn one_that_breaks_down_harms_nobody_and_few_are_remembered() {
+        let jobs = jobs();
+        jobs.start(&session("s"), "bad", |_| async { panic!("on purpose") });
+        jobs.idle().await;
+        assert_eq!(jobs.news("s"), ["job j1 (bad) failed: it broke down"]);
+        for _ in 0..REMEMBERED + 8 {
+            jobs.start(&session("s"), "short", |_| async { Ok(String::new()) });
+        }
+        jobs.idle().await;
+        let left = states(&jobs, "s");
+        assert_eq!((left.len(), left.first().map(|job| job.0.as_str())), (REMEMBERED, Some("j10")));
+    }
+}

@@ -10,8 +10,11 @@ pub mod call;
 mod calls;
 mod catalog;
 mod change;
+mod client_tools;
 mod coerce;
+pub mod dialects;
 mod execute;
+mod first_use;
 mod ids;
 mod late;
 mod names;
@@ -30,7 +33,11 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
-pub use call::{CallParams, CallResult, ListToolsParams, PreviewResult, Status, ToolInfo};
+pub use call::{CallParams, CallResult, ListToolsParams, ListedTool, PreviewResult, Status, ToolInfo};
+pub use client_tools::{
+    RegisterToolsParams, RegisterToolsResult, Registered, Registration, ToolDefinition, UnregisterToolsParams,
+    UnregisterToolsResult,
+};
 
 use crate::editor::{News, ToolEvent, ToolEventKind};
 use crate::languages::Languages;
@@ -156,7 +163,13 @@ impl Dispatch {
     /// The tools, sorted, byte for byte the same each time.
     pub fn list_tools(&self, params: &ListToolsParams) -> Vec<ToolInfo> {
         let session = self.session(params.session_id.as_deref());
-        self.tools.of(&session).iter().map(|entry| entry.info()).collect()
+        self.tools.listed(&session, params.include_deferred).iter().map(|entry| entry.info()).collect()
+    }
+
+    /// The tools in the form that was asked for; made once for as long as it is the same.
+    pub fn list(&self, params: &ListToolsParams) -> Arc<[ListedTool]> {
+        let session = self.session(params.session_id.as_deref());
+        self.tools.list(&session, params)
     }
 
     /// Gives a call its ticket. Synchronous, so that the order of arrival is the order of tickets; never blocks.
@@ -166,7 +179,8 @@ impl Dispatch {
         let number = session.next_call();
         let call_id = params.call_id.as_deref().map_or_else(|| format!("c{number}"), |id| ids::told(id).into_owned());
         let (tool, shared) = match self.tools.find(&session, &params.name) {
-            Ok(entry) => (entry.traits().name.to_owned(), entry.shared()),
+            // The first calls of deferred tools run one by one: they are listed in that order.
+            Ok(entry) => (entry.traits().name.to_owned(), entry.shared() && !self.tools.dormant(&session, &entry)),
             Err(_) => (params.name.clone(), false),
         };
         let cancel = CancellationToken::new();
@@ -208,6 +222,7 @@ impl Dispatch {
             cancel,
             budget: budget.max,
             slot: self.slot(),
+            call_id: call_id.clone(),
         };
         let (mut timing, mut made) = (Timing::default(), None);
         let name = self
@@ -254,7 +269,8 @@ impl Dispatch {
             arguments::parse(&params.name, None, true)?;
         }
         let entry = &*self.tools.find(&context.session, &params.name)?;
-        let arguments = entry.ready(params.arguments.as_ref(), false)?.arguments;
+        let ready = entry.ready(params.arguments.as_ref(), false);
+        let arguments = self.known(&context.session, entry, params.arguments.as_ref(), ready)?.arguments;
 
         let clock = Arc::clone(&self.workspace.ports.clock);
         tokio::select! {
@@ -263,6 +279,7 @@ impl Dispatch {
             () = ticket.turn() => {}
         }
         timing.queued_ms = millis(clock.now() - since);
+        self.activate(&context.session, entry);
         self.tell(&context.session, call_id, ToolEventKind::Start, Some(entry.traits().name), || None);
 
         let mut call = Call { params, id: call_id, entry, arguments, context, budget, timing };
@@ -348,7 +365,7 @@ impl Dispatch {
 
 impl Slot for Dispatch {
     fn catalog(&self, session: &Session) -> Vec<Listed> {
-        self.tools.of(session).iter().map(|entry| entry.listed()).collect()
+        self.tools.catalog(session)
     }
 }
 

@@ -4,6 +4,7 @@
 //! (names, arguments, approval, order, deadlines, budgets, diagnostics) is in `dispatch`, once.
 
 mod erased;
+pub mod sanitise;
 mod slot;
 
 use std::sync::Arc;
@@ -98,6 +99,8 @@ pub struct Context {
     pub budget: usize,
     /// The way back into the slot, for tools that know of other tools.
     pub slot: Arc<dyn Slot>,
+    /// Names the call, for whoever runs it elsewhere.
+    pub call_id: String,
 }
 
 /// One piece of an answer.
@@ -249,6 +252,10 @@ pub trait AnyTool: Send + Sync + 'static {
     fn description(&self) -> String;
     /// JSON Schema of its arguments: one object, a type on every property.
     fn schema(&self) -> Value;
+    /// JSON Schema of its structured answer, if it declares one.
+    fn output_schema(&self) -> Option<Value> {
+        None
+    }
     /// See [`Tool::access`]; arguments that do not fit reach nothing.
     fn access(&self, arguments: &Value) -> Access;
     /// See [`Tool::validate`].

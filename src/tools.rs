@@ -2,6 +2,7 @@
 
 pub mod edit;
 pub mod read;
+pub mod tool_search;
 pub mod write;
 
 use std::sync::Arc;
@@ -11,8 +12,9 @@ use crate::tool::{AnyTool, ErrorKind, ToolError, erase};
 /// Every built-in tool.
 pub fn table() -> Vec<Arc<dyn AnyTool>> {
     vec![
-        erase(edit::Edit),   //
-        erase(read::Read),   //
+        erase(edit::Edit), //
+        erase(read::Read), //
+        erase(tool_search::ToolSearch),
         erase(write::Write), //
     ]
 }

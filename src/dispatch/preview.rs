@@ -98,8 +98,9 @@ impl Dispatch {
             cancel: CancellationToken::new(),
             budget: budget.max,
             slot: self.slot(),
+            call_id: params.call_id.clone().unwrap_or_default(),
         };
-        let call_id = params.call_id.clone().unwrap_or_default();
+        let call_id = context.call_id.clone();
         let mut timing = Timing::default();
         let call = Call { params: &params, id: &call_id, entry, arguments, context, budget, timing: &mut timing };
         let limits = call.limits();

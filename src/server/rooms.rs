@@ -10,7 +10,10 @@ use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
-use crate::dispatch::{CallParams, CallResult, Dispatch, ListToolsParams, PreviewResult, ToolInfo};
+use crate::dispatch::{
+    CallParams, CallResult, Dispatch, ListToolsParams, ListedTool, PreviewResult, RegisterToolsParams,
+    RegisterToolsResult, ToolInfo, UnregisterToolsParams, UnregisterToolsResult,
+};
 use crate::editor::FileChanged;
 use crate::languages::{DiagnosticsReport, Forwarded, Languages, ProgressKind, SourceName, Wait};
 use crate::permissions::Trust;
@@ -40,6 +43,19 @@ pub trait Calls: Send + Sync + 'static {
     fn cancel_all(&self);
     /// The calls that have not ended, in words, sorted.
     fn open_calls(&self) -> Vec<String>;
+    /// The tools in the form that was asked for.
+    fn list(&self, params: &ListToolsParams) -> Arc<[ListedTool]> {
+        self.list_tools(params).into_iter().map(|tool| ListedTool::Plain(Box::new(tool))).collect()
+    }
+    /// Tools of the client's own join.
+    fn register_tools(&self, params: RegisterToolsParams) -> RegisterToolsResult {
+        let _ = params;
+        RegisterToolsResult::default()
+    }
+    /// Tools of the client's own leave.
+    fn unregister_tools(&self, params: UnregisterToolsParams) -> UnregisterToolsResult {
+        UnregisterToolsResult { removed: Vec::new(), unknown: params.names }
+    }
 }
 
 /// Knows about problems in documents. All that is told is told in the order in which the editor sent it.
@@ -139,6 +155,18 @@ impl Calls for Dispatch {
 
     fn open_calls(&self) -> Vec<String> {
         Dispatch::open_calls(self)
+    }
+
+    fn list(&self, params: &ListToolsParams) -> Arc<[ListedTool]> {
+        Dispatch::list(self, params)
+    }
+
+    fn register_tools(&self, params: RegisterToolsParams) -> RegisterToolsResult {
+        Dispatch::register_tools(self, params)
+    }
+
+    fn unregister_tools(&self, params: UnregisterToolsParams) -> UnregisterToolsResult {
+        Dispatch::unregister_tools(self, params)
     }
 }
 

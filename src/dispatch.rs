@@ -51,7 +51,7 @@ use crate::workspace::Workspace;
 use approve::Asking;
 use call::{AppliedPart, Timing};
 use calls::{Calls, OpenCall};
-use catalog::{Entry, Registry};
+use catalog::{Entry, Registry, undiscovered};
 use change::{Made, Stopped};
 use execute::{Limits, cancelled, contained};
 use late::Late;
@@ -180,7 +180,7 @@ impl Dispatch {
         let call_id = params.call_id.as_deref().map_or_else(|| format!("c{number}"), |id| ids::told(id).into_owned());
         let (tool, shared) = match self.tools.find(&session, &params.name) {
             // The first calls of deferred tools run one by one: they are listed in that order.
-            Ok(entry) => (entry.traits().name.to_owned(), entry.shared() && !self.tools.dormant(&session, &entry)),
+            Ok(entry) => (entry.traits().name.to_owned(), entry.shared() && !undiscovered(&session, &entry)),
             Err(_) => (params.name.clone(), false),
         };
         let cancel = CancellationToken::new();
@@ -270,7 +270,7 @@ impl Dispatch {
         }
         let entry = &*self.tools.find(&context.session, &params.name)?;
         let ready = entry.ready(params.arguments.as_ref(), false);
-        let arguments = self.known(&context.session, entry, params.arguments.as_ref(), ready)?.arguments;
+        let arguments = first_use::known(&context.session, entry, params.arguments.as_ref(), ready)?.arguments;
 
         let clock = Arc::clone(&self.workspace.ports.clock);
         tokio::select! {

@@ -207,11 +207,6 @@ impl Registry {
         list
     }
 
-    /// Whether a session has yet to call a deferred tool.
-    pub(super) fn dormant(&self, session: &Session, entry: &Entry) -> bool {
-        dormant(entry, &session.activated())
-    }
-
     /// The tool that the model of a session means.
     pub(super) fn find(&self, session: &Session, asked: &str) -> Result<Arc<Entry>, ToolError> {
         let (policy, activated) = (session.tools(), session.activated());
@@ -244,6 +239,11 @@ impl Registry {
             (_, None) => Err(ToolError::new(ErrorKind::UnknownTool, format!("There is no tool `{asked}`."))),
         }
     }
+}
+
+/// Whether a session has yet to call a deferred tool.
+pub(super) fn undiscovered(session: &Session, entry: &Entry) -> bool {
+    entry.traits().deferred && dormant(entry, &session.activated())
 }
 
 fn dormant(entry: &Entry, activated: &[String]) -> bool {

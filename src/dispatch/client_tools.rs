@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::editor::{AskError, News, RunToolParams, ToolsChanged};
+use crate::editor::{AskError, News, RunToolParams, RunToolResult, ToolsChanged};
 use crate::permissions::Rule;
 use crate::tool::{Access, AnyTool, Capability, Content, Context, ErrorKind, Outcome, Plan, ToolError, Traits};
 
@@ -75,6 +75,7 @@ pub struct ToolDefinition {
 /// What a tool is declared to do, in MCP's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[expect(clippy::struct_field_names, reason = "the protocol's names")]
 pub struct DeclaredAnnotations {
     /// It changes nothing.
     pub read_only_hint: bool,
@@ -285,21 +286,27 @@ impl AnyTool for ClientTool {
             name: name.clone(),
             arguments,
         };
-        let answer = context.workspace.editor.run_tool(params, deadline).await.map_err(|error| match error {
-            AskError::Timeout => late(name, deadline),
-            AskError::Gone | AskError::Unsupported => {
-                ToolError::new(ErrorKind::Unavailable, format!("`{name}` runs in the editor, and {error}."))
-            }
-            AskError::Refused(_) => ToolError::new(ErrorKind::Failed, format!("`{name}` did not run: {error}.")),
-        })?;
-        let content: Vec<Content> = answer.content.into_iter().map(readable).collect();
-        if !answer.is_error {
-            return Ok(Outcome { content, structured: answer.structured_content });
-        }
-        let words: Vec<String> = content.into_iter().filter_map(words).collect();
-        let message = if words.is_empty() { format!("`{name}` failed and did not say why.") } else { words.join("\n") };
-        Err(ToolError { kind: ErrorKind::Failed, message, data: answer.structured_content })
+        let answer = context.workspace.editor.run_tool(params, deadline).await;
+        outcome(name, deadline, answer)
     }
+}
+
+/// What the editor's answer, or its silence, is to the model.
+fn outcome(name: &str, deadline: Duration, answer: Result<RunToolResult, AskError>) -> Result<Outcome, ToolError> {
+    let answer = answer.map_err(|error| match error {
+        AskError::Timeout => late(name, deadline),
+        AskError::Gone | AskError::Unsupported => {
+            ToolError::new(ErrorKind::Unavailable, format!("`{name}` runs in the editor, and {error}."))
+        }
+        AskError::Refused(_) => ToolError::new(ErrorKind::Failed, format!("`{name}` did not run: {error}.")),
+    })?;
+    let content: Vec<Content> = answer.content.into_iter().map(readable).collect();
+    if !answer.is_error {
+        return Ok(Outcome { content, structured: answer.structured_content });
+    }
+    let words: Vec<String> = content.into_iter().filter_map(words).collect();
+    let message = if words.is_empty() { format!("`{name}` failed and did not say why.") } else { words.join("\n") };
+    Err(ToolError { kind: ErrorKind::Failed, message, data: answer.structured_content })
 }
 
 /// A piece of an answer; one that is none is told, so that nothing is lost unseen.
@@ -313,5 +320,83 @@ fn words(piece: Content) -> Option<String> {
     match piece {
         Content::Text { text } => Some(text),
         Content::Image { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_an_answer_means() {
+        let failed = |content: Value| {
+            Ok(RunToolResult {
+                content: content.as_array().unwrap().clone(),
+                is_error: true,
+                ..RunToolResult::default()
+            })
+        };
+        for (answer, kind, words) in [
+            (Err(AskError::Gone), ErrorKind::Unavailable, "`own` runs in the editor, and the connection is gone."),
+            (
+                Err(AskError::Unsupported),
+                ErrorKind::Unavailable,
+                "`own` runs in the editor, and the editor does not support this.",
+            ),
+            (
+                Err(AskError::Timeout),
+                ErrorKind::Timeout,
+                "`own` took longer than 7 s and was stopped. Try a narrower scope.",
+            ),
+            (
+                Err(AskError::Refused("no".to_owned())),
+                ErrorKind::Failed,
+                "`own` did not run: the editor answered with an error: no.",
+            ),
+            (failed(json!([])), ErrorKind::Failed, "`own` failed and did not say why."),
+            (
+                failed(json!([{ "type": "text", "text": "a" }, { "type": "text", "text": "b" }])),
+                ErrorKind::Failed,
+                "a\nb",
+            ),
+            (failed(json!([{ "text": "a" }])), ErrorKind::Failed, "(a piece of type \"unknown\" that cannot be shown)"),
+        ] {
+            let error = outcome("own", Duration::from_secs(7), answer).unwrap_err();
+            assert_eq!((error.kind, error.message.as_str()), (kind, words));
+        }
+    }
+
+    #[test]
+    fn what_is_not_said_counts_as_the_worst() {
+        use Capability::{ExecutesCode, Network, ReadsFiles, WritesFiles};
+        for (declared, capabilities, rule) in [
+            (json!({}), &[ReadsFiles, WritesFiles, ExecutesCode, Network][..], Rule::Unknown),
+            (json!({ "annotations": { "readOnlyHint": true } }), &[ReadsFiles][..], Rule::Read),
+            (
+                json!({ "annotations": { "readOnlyHint": false } }),
+                &[ReadsFiles, WritesFiles, ExecutesCode, Network],
+                Rule::Unknown,
+            ),
+            (json!({ "capabilities": [] }), &[WritesFiles], Rule::Unknown),
+            (json!({ "capabilities": ["network"] }), &[WritesFiles, Network], Rule::Unknown),
+            (json!({ "annotations": { "readOnlyHint": true }, "capabilities": [] }), &[], Rule::Read),
+            (
+                json!({ "annotations": { "readOnlyHint": true }, "capabilities": ["writesFiles"] }),
+                &[WritesFiles],
+                Rule::Unknown,
+            ),
+            (
+                json!({ "annotations": { "readOnlyHint": true, "openWorldHint": true } }),
+                &[ReadsFiles, Network],
+                Rule::Unknown,
+            ),
+        ] {
+            let mut definition =
+                json!({ "name": "own", "description": "Does it.", "inputSchema": {}, "parallel": true });
+            definition.as_object_mut().unwrap().extend(declared.as_object().unwrap().clone());
+            let tool = ClientTool::new(serde_json::from_value(definition).unwrap());
+            assert_eq!((tool.traits().capabilities, tool.rule()), (capabilities, rule), "{declared}");
+        }
     }
 }

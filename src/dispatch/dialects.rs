@@ -41,12 +41,13 @@ pub(super) fn shaped(tool: ToolInfo, dialect: Dialect) -> ListedTool {
         Dialect::Plain => return ListedTool::Plain(Box::new(tool)),
         Dialect::Anthropic => {
             let (schema, remark) = flat(&tool.input_schema);
-            json!({ "name": tool.name, "description": tool.description + &remark, "input_schema": schema })
+            let (schema, unnamed) = plainly_named(&schema);
+            json!({ "name": tool.name, "description": tool.description + &remark + &unnamed, "input_schema": schema })
         }
-        Dialect::Openai => function(tool, None),
+        Dialect::Openai => function(tool, None, None),
         Dialect::OpenaiStrict => {
             let strict = strict::strict(&tool.input_schema);
-            function(tool, Some(strict))
+            function(tool, Some(strict.is_some()), strict)
         }
         Dialect::Gemini => gemini(tool),
         Dialect::Vscode => json!({
@@ -76,16 +77,13 @@ pub(super) fn shaped(tool: ToolInfo, dialect: Dialect) -> ListedTool {
     }
 }
 
-/// `strict`: what the strict mode is to have, `Some(None)` where it cannot be had.
-fn function(tool: ToolInfo, strict: Option<Option<Value>>) -> Value {
+/// `strict`: whether it is said that the mode is strict; `parameters`: what is said of the arguments then.
+fn function(tool: ToolInfo, strict: Option<bool>, parameters: Option<Value>) -> Value {
     let (schema, remark) = flat(&tool.input_schema);
     let mut function = json!({ "name": tool.name, "description": tool.description + &remark });
-    function["parameters"] = match &strict {
-        Some(Some(strict)) => strict.clone(),
-        _ => each_part(&schema, &mut itemised),
-    };
+    function["parameters"] = parameters.unwrap_or_else(|| each_part(&schema, &mut itemised));
     if let Some(strict) = strict {
-        function["strict"] = Value::Bool(strict.is_some());
+        function["strict"] = Value::Bool(strict);
     }
     json!({ "type": "function", "function": function })
 }
@@ -110,6 +108,26 @@ fn gemini(tool: ToolInfo) -> Value {
         declaration["parameters"] = gemini::part(&schema);
     }
     declaration
+}
+
+/// Anthropic refuses the whole request for one field whose name it does not take. Such fields are told in words instead.
+fn plainly_named(schema: &Value) -> (Value, String) {
+    let plain = |name: &str| {
+        let taken = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
+        (1..=64).contains(&name.len()) && name.bytes().all(taken)
+    };
+    let mut told = Vec::new();
+    let schema = each_part(schema, &mut |part| {
+        if let Some(Value::Object(properties)) = part.get_mut("properties") {
+            let odd: Vec<String> = properties.keys().filter(|name| !plain(name)).cloned().collect();
+            told.extend(odd.iter().filter_map(|name| Some(format!("{name:?}: {}", properties.shift_remove(name)?))));
+        }
+        if let Some(Value::Array(required)) = part.get_mut("required") {
+            required.retain(|name| name.as_str().is_some_and(plain));
+        }
+    });
+    let told = if told.is_empty() { String::new() } else { format!("\nIt also takes {}.", told.join(", ")) };
+    (schema, told)
 }
 
 /// A schema whose root is one plain object, as these APIs want it: the fields of its alternatives are fields of its own.

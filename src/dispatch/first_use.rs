@@ -9,7 +9,7 @@ use crate::editor::{News, ToolsChanged};
 use crate::sessions::Session;
 use crate::tool::{ErrorKind, ToolError};
 
-use super::catalog::{Entry, Ready};
+use super::catalog::{Entry, Ready, undiscovered};
 use super::names::{distance, snake};
 use super::{Dispatch, arguments};
 
@@ -38,28 +38,27 @@ const ALIKE: &[&[&str]] = &[
     &["description", "body", "summary", "details"],
 ];
 
-impl Dispatch {
-    /// The arguments, or what is wrong with them: of a tool that the session has not called yet with all that a model
-    /// needs to call it rightly.
-    pub(super) fn known(
-        &self,
-        session: &Session,
-        entry: &Entry,
-        given: Option<&Value>,
-        ready: Result<Ready, ToolError>,
-    ) -> Result<Ready, ToolError> {
-        ready.map_err(|error| {
-            if error.kind == ErrorKind::InvalidArguments && self.tools.dormant(session, entry) {
-                introduced(entry.traits().name, entry.schema(), given, &error)
-            } else {
-                error
-            }
-        })
-    }
+/// The arguments, or what is wrong with them: of a tool that the session has not called yet with all that a model needs to
+/// call it rightly.
+pub(super) fn known(
+    session: &Session,
+    entry: &Entry,
+    given: Option<&Value>,
+    ready: Result<Ready, ToolError>,
+) -> Result<Ready, ToolError> {
+    ready.map_err(|error| {
+        if error.kind == ErrorKind::InvalidArguments && undiscovered(session, entry) {
+            introduced(entry.traits().name, entry.schema(), given, &error)
+        } else {
+            error
+        }
+    })
+}
 
+impl Dispatch {
     /// A call of a tool is about to run: from now on the tool is in the session's list.
     pub(super) fn activate(&self, session: &Session, entry: &Entry) {
-        if self.tools.dormant(session, entry) && session.activate(entry.traits().name) {
+        if undiscovered(session, entry) && session.activate(entry.traits().name) {
             let changed = ToolsChanged { session_id: Some(session.id.clone()) };
             self.workspace.editor.tell(News::Tools(changed));
         }

@@ -44,7 +44,10 @@ pub(super) struct Declared<'a> {
 pub(super) fn find(asked: &str, tools: &[Declared<'_>]) -> Result<usize, String> {
     let mut wanted = snake(asked);
     let exact = |name: &str| name == asked;
+    let lower = asked.trim().to_lowercase();
+    let cased = |name: &str| name.to_lowercase() == lower;
     let mut found = own(tools, &exact).or_else(|| other(tools, &exact));
+    found = found.or_else(|| own(tools, &cased)).or_else(|| other(tools, &cased));
     loop {
         let same = |name: &str| snake(name) == wanted;
         let together = squeezed(&wanted);
@@ -57,7 +60,6 @@ pub(super) fn find(asked: &str, tools: &[Declared<'_>]) -> Result<usize, String>
         }
     }
     if wanted.chars().count() >= SHORTEST_PREFIX {
-        // As before the first suffix was taken off: a long name may begin with all of it.
         let begins = |name: &str| snake(name).starts_with(&wanted);
         found = found.or_else(|| {
             let begun: BTreeSet<usize> =
@@ -198,6 +200,7 @@ pub(super) fn distance(a: &str, b: &str) -> usize {
 mod tests {
     use super::*;
     use expect_test::expect;
+    use proptest::prelude::*;
 
     const fn listed<'a>(name: &'a str, others: &'a [&'a str]) -> Declared<'a> {
         Declared { name, others, standing: Standing::Listed }
@@ -285,6 +288,7 @@ mod tests {
         }
         assert_eq!((forward("getIssue"), forward("get_issue")), (Ok("getIssue"), Ok("get_issue")));
         assert_eq!((forward("PUT"), forward("Set")), (Ok("put"), Ok("put")));
+        assert_eq!(forward("GETISSUE"), Ok("getIssue"), "case comes before everything but the exact name");
         let told = "`get-issue` may be `getIssue` or `get_issue`: call one of them by exactly that name.";
         assert_eq!(forward("get-issue").unwrap_err(), told);
     }
@@ -304,6 +308,28 @@ mod tests {
         let many: Vec<String> = (0..200).map(|number| format!("tool{number:03}")).collect();
         let many: Vec<Declared<'_>> = many.iter().map(|name| listed(name, &[])).collect();
         assert!(find("x", &many).unwrap_err().ends_with("tool058, tool059 and 140 more."));
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_of_the_table_changes_nothing(
+            names in proptest::collection::btree_map("[ab]{1,2}(_[ab])?|[aB]b", proptest::collection::vec("[ab_]{1,3}", 0..3), 1..7),
+            asked in "[abAB_ -]{1,4}(_tool)?",
+            turn in 0..7_usize,
+        ) {
+            let names: Vec<(String, Vec<String>)> = names.into_iter().collect();
+            let others: Vec<Vec<&str>> = names.iter().map(|(_, o)| o.iter().map(String::as_str).collect()).collect();
+            let tools: Vec<Declared<'_>> =
+                names.iter().zip(&others).map(|((name, _), others)| listed(name, others)).collect();
+            let mut turned = tools.clone();
+            turned.rotate_left(turn % tools.len());
+            let name = |tools: &[Declared<'_>]| find(&asked, tools).map(|index| tools[index].name.to_owned()).ok();
+            prop_assert_eq!(name(&tools), name(&turned));
+            for tool in &tools {
+                let meant = find(tool.name, &turned).map(|index| turned[index].name);
+                prop_assert_eq!(meant, Ok(tool.name), "an exact name is always itself");
+            }
+        }
     }
 
     #[test]

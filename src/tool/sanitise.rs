@@ -84,7 +84,7 @@ fn pass(schema: &Value, dialect: Dialect) -> Result<Sanitised, Unfit> {
         root.extend(rest.into_iter().filter(|(key, _)| key != "type"));
     }
     walk::complete(&mut root);
-    walk.prune_root(&mut root);
+    walk::prune_root(&mut root);
     Ok(Sanitised { schema: Value::Object(root), whole: walk.whole() })
 }
 

@@ -94,21 +94,18 @@ fn typed(out: &mut Map<String, Value>, kind: &str, fields: &Map<String, Value>) 
     match kind {
         "object" => {
             let properties = fields.get("properties").and_then(Value::as_object).filter(|all| !all.is_empty());
-            match properties {
-                Some(properties) => {
-                    let parts = properties.iter().map(|(name, schema)| (name.clone(), part(schema)));
-                    let parts: Map<String, Value> = parts.collect();
-                    if let Some(Value::Array(required)) = out.get_mut("required") {
-                        required.retain(|name| name.as_str().is_some_and(|name| parts.contains_key(name)));
-                    }
-                    out.insert("properties".to_owned(), Value::Object(parts));
+            if let Some(properties) = properties {
+                let parts = properties.iter().map(|(name, schema)| (name.clone(), part(schema)));
+                let parts: Map<String, Value> = parts.collect();
+                if let Some(Value::Array(required)) = out.get_mut("required") {
+                    required.retain(|name| name.as_str().is_some_and(|name| parts.contains_key(name)));
                 }
+                out.insert("properties".to_owned(), Value::Object(parts));
+            } else {
                 // It refuses an object of which no field is declared; JSON in a text is taken for what it holds.
-                None => {
-                    kind = "string";
-                    out.retain(|key, _| !matches!(key.as_str(), "required" | "minProperties" | "maxProperties"));
-                    remark(out, "a JSON object, as text");
-                }
+                kind = "string";
+                out.retain(|key, _| !matches!(key.as_str(), "required" | "minProperties" | "maxProperties"));
+                remark(out, "a JSON object, as text");
             }
         }
         "array" => {

@@ -18,8 +18,7 @@ const SHAPING: &[&str] = &["allOf", "patternProperties", "prefixItems"];
 /// The schema for strict mode; `None` where it cannot be had.
 pub(super) fn strict(schema: &Value) -> Option<Value> {
     let fields = schema.as_object()?;
-    let choice = |key: &&str| fields.contains_key(*key);
-    if ["anyOf", "oneOf", "enum", "const"].iter().any(|key| choice(&key)) {
+    if ["anyOf", "oneOf", "enum", "const"].iter().any(|key| fields.contains_key(*key)) {
         return None;
     }
     let mut size = Size::default();
@@ -124,12 +123,8 @@ impl Size {
 fn or_null(part: &mut Map<String, Value>) {
     let null = json!("null");
     match part.get_mut("type") {
-        Some(Value::Array(kinds)) => {
-            if !kinds.contains(&null) {
-                kinds.push(null);
-            }
-        }
-        Some(kind) if *kind != null => *kind = Value::Array(vec![kind.take(), null]),
+        Some(Value::Array(kinds)) if !kinds.contains(&null) => kinds.push(null),
+        Some(kind) if kind.is_string() && *kind != null => *kind = Value::Array(vec![kind.take(), null]),
         _ => {}
     }
     if let Some(Value::Array(options)) = part.get_mut("enum")

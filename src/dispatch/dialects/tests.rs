@@ -1,5 +1,9 @@
 //! What each API is given, and that what it is not given changes nothing about what we take.
 
+#![expect(clippy::needless_pass_by_value, reason = "JSON is made where it is passed")]
+
+use std::fmt::Write as _;
+
 use expect_test::expect;
 
 use super::*;
@@ -60,7 +64,7 @@ fn the_shape_of_each() {
         Dialect::Vscode,
         Dialect::Mcp,
     ] {
-        told += &format!("{}: {}\n", json!(dialect), shown(schema(), dialect));
+        writeln!(told, "{}: {}", json!(dialect), shown(schema(), dialect)).unwrap();
     }
     expect![[r#"
         "plain": {"name":"try_it","title":"Try it","description":"Tries it.","inputSchema":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]},"outputSchema":{"type":"object","properties":{}},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false},"capabilities":["readsFiles"],"approval":"auto","parallel":true,"deferred":false}
@@ -323,4 +327,15 @@ fn a_root_of_alternatives_becomes_one_object() {
         assert_eq!(words, "Tries it.\nGive at least one of these: `a`; `b` with `c`.", "{dialect:?}");
     }
     assert!(shown(schema(), Dialect::Mcp)["inputSchema"]["anyOf"].is_array());
+}
+
+#[test]
+fn anthropic_takes_no_field_with_an_odd_name() {
+    let schema = json!({
+        "type": "object", "properties": { "$filter": { "type": "string" }, "a.b": { "type": "string" } }, "required": ["$filter"],
+    });
+    let shown = shown(schema, Dialect::Anthropic);
+    assert_eq!(shown["input_schema"]["properties"], json!({ "a.b": { "type": "string" } }));
+    assert_eq!(shown["input_schema"]["required"], json!([]));
+    assert_eq!(shown["description"], "Tries it.\nIt also takes \"$filter\": {\"type\":\"string\"}.");
 }

@@ -152,7 +152,7 @@ pub(super) fn merge(outer: &Map<String, Value>, inner: &Map<String, Value>) -> O
     let plain = |fields: &Map<String, Value>| !has(fields, &["patternProperties", "additionalProperties"]);
     for group in TOGETHER {
         let apart = !has(outer, group) || !has(inner, group) || same(group);
-        if !apart && !(group.contains(&"properties") && plain(outer) && plain(inner)) {
+        if !(apart || group.contains(&"properties") && plain(outer) && plain(inner)) {
             return None;
         }
     }

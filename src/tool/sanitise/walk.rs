@@ -106,11 +106,6 @@ impl<'a> Walk<'a> {
         self.part(self.root, &place).schema
     }
 
-    /// Prunes the root once it is known to be of an object.
-    pub(super) fn prune_root(&self, root: &mut Map<String, Value>) {
-        prune(root, &BTreeSet::new());
-    }
-
     fn part(&mut self, schema: &Value, place: &Place) -> Part {
         let Value::Object(fields) = schema else { return Part { schema: schema.clone(), exact: true } };
         if is_cut(fields) {
@@ -393,6 +388,11 @@ fn prune(out: &mut Map<String, Value>, known: &BTreeSet<String>) -> bool {
         out.insert("required".to_owned(), Value::Array(kept));
     }
     pruned
+}
+
+/// Prunes the root once it is known to be of an object.
+pub(super) fn prune_root(root: &mut Map<String, Value>) {
+    prune(root, &BTreeSet::new());
 }
 
 fn declared_in(fields: &Map<String, Value>, depth: usize, names: &mut BTreeSet<String>) {

@@ -338,7 +338,7 @@ mod tests {
             })
         };
         for (answer, kind, words) in [
-            (Err(AskError::Gone), ErrorKind::Unavailable, "`own` runs in the editor, and the connection is gone."),
+            (Err(AskError::Gone), ErrorKind::Unavailable, "`own` runs in the editor, and the editor is gone."),
             (
                 Err(AskError::Unsupported),
                 ErrorKind::Unavailable,

@@ -49,7 +49,9 @@ async fn an_editor_is_welcomed() {
                   "ropewalk/documentText",
                   "ropewalk/listTools",
                   "ropewalk/previewCall",
-                  "ropewalk/settle"
+                  "ropewalk/registerTools",
+                  "ropewalk/settle",
+                  "ropewalk/unregisterTools"
                 ]
               }
             }

@@ -12,6 +12,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use etcetera::BaseStrategy as _;
+use ropewalk::dispatch::ListedTool;
 use ropewalk::ports::{self, Disk as _, Ports, SystemDisk};
 use ropewalk::server::{self, ServeOptions};
 use tracing_appender::non_blocking::WorkerGuard;
@@ -161,6 +162,7 @@ pub(crate) async fn tools(common: &Common, tools: &Tools) -> u8 {
         say(&format!("{}\n", serde_json::to_string_pretty(&listed).unwrap_or_default()));
     } else {
         for tool in listed.tools {
+            let ListedTool::Plain(tool) = tool else { continue };
             let first = tool.description.split(". ").next().unwrap_or_default().replace('\n', " ");
             say(&format!("{:<12} {}\n", tool.name, first.trim_end_matches('.')));
         }

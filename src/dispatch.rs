@@ -11,9 +11,12 @@ pub mod call;
 mod calls;
 mod catalog;
 mod change;
+mod client_tools;
 mod coerce;
+pub mod dialects;
 mod events;
 mod execute;
+mod first_use;
 mod ids;
 mod late;
 mod names;
@@ -36,7 +39,11 @@ use tokio_util::task::TaskTracker;
 use tracing::debug;
 
 pub use batch::{AdmittedBatch, BatchParams, BatchResult};
-pub use call::{CallParams, CallResult, ListToolsParams, PreviewResult, Status, ToolInfo};
+pub use call::{CallParams, CallResult, ListToolsParams, ListedTool, PreviewResult, Status, ToolInfo};
+pub use client_tools::{
+    RegisterToolsParams, RegisterToolsResult, Registered, Registration, ToolDefinition, UnregisterToolsParams,
+    UnregisterToolsResult,
+};
 
 use crate::editor::{News, ToolEvent};
 use crate::jobs::Jobs;
@@ -52,7 +59,7 @@ use approve::{Approvals, Asking};
 use batch::Member;
 use call::{AppliedPart, Timing};
 use calls::{Calls, OpenCall};
-use catalog::{Entry, Registry};
+use catalog::{Entry, Registry, undiscovered};
 use change::{Made, Stopped};
 use events::Reporter;
 use execute::{Limits, cancelled, contained};
@@ -194,7 +201,13 @@ impl Dispatch {
     /// The tools, sorted, byte for byte the same each time.
     pub fn list_tools(&self, params: &ListToolsParams) -> Vec<ToolInfo> {
         let session = self.session(params.session_id.as_deref());
-        self.tools.of(&session).iter().map(|entry| entry.info()).collect()
+        self.tools.listed(&session, params.include_deferred).iter().map(|entry| entry.info()).collect()
+    }
+
+    /// The tools in the form that was asked for; made once for as long as it is the same.
+    pub fn list(&self, params: &ListToolsParams) -> Arc<[ListedTool]> {
+        let session = self.session(params.session_id.as_deref());
+        self.tools.list(&session, params)
     }
 
     /// Gives a call its ticket. Synchronous, so that the order of arrival is the order of tickets; never blocks.
@@ -215,7 +228,8 @@ impl Dispatch {
         let number = session.next_call();
         let call_id = params.call_id.as_deref().map_or_else(|| format!("c{number}"), |id| ids::told(id).into_owned());
         let (tool, shared) = match self.tools.find(&session, &params.name) {
-            Ok(entry) => (entry.traits().name.to_owned(), entry.shared()),
+            // The first calls of deferred tools run one by one: they are listed in that order.
+            Ok(entry) => (entry.traits().name.to_owned(), entry.shared() && !undiscovered(&session, &entry)),
             Err(_) => (params.name.clone(), false),
         };
         let turn = params.turn_id.as_deref().map(|id| ids::told(id).into_owned());
@@ -270,6 +284,7 @@ impl Dispatch {
         let context = Context {
             slot: self.slot(Some(lineage)),
             progress: reporter.progress.clone(),
+            call_id: call_id.clone(),
             ..self.context(session, admitted.cancel.clone(), budget.max)
         };
         let (mut timing, mut made, mut asking) = (Timing::default(), None, Asking::default());
@@ -328,7 +343,8 @@ impl Dispatch {
             arguments::parse(&params.name, None, true)?;
         }
         let entry = &*self.tools.find(&context.session, &params.name)?;
-        let arguments = entry.ready(params.arguments.as_ref(), false)?.arguments;
+        let ready = entry.ready(params.arguments.as_ref(), false);
+        let arguments = first_use::known(&context.session, entry, params.arguments.as_ref(), ready)?.arguments;
 
         let clock = Arc::clone(&self.workspace.ports.clock);
         let lineage = &admitted.lineage;
@@ -340,6 +356,7 @@ impl Dispatch {
             }
         }
         timing.queued_ms = millis(clock.now() - admitted.since);
+        self.activate(&context.session, entry);
         reporter.start(entry.traits().name, entry.traits().title);
 
         let (lineage, reporter, member) = (Some(lineage), Some(reporter), admitted.member.as_ref());
@@ -393,6 +410,7 @@ impl Dispatch {
             slot: self.slot(None),
             progress: Progress::default(),
             jobs: Arc::clone(&self.jobs),
+            call_id: String::new(),
         }
     }
 

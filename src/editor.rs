@@ -176,6 +176,33 @@ pub enum Consent {
     Deny,
 }
 
+/// A call of a tool of the editor's own: `ropewalk/runTool`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunToolParams {
+    /// The session of the call.
+    pub session_id: String,
+    /// The call.
+    pub call_id: String,
+    /// The tool, as it was registered.
+    pub name: String,
+    /// Arguments that fit its schema.
+    pub arguments: Value,
+}
+
+/// The answer to [`RunToolParams`].
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RunToolResult {
+    /// The complete answer for the model: `{ type: "text", text }` and `{ type: "image", data, mimeType }`.
+    pub content: Vec<Value>,
+    /// The same as data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub structured_content: Option<Value>,
+    /// Whether it failed; `content` says how.
+    pub is_error: bool,
+}
+
 /// Why a question to the editor got no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AskError {
@@ -367,6 +394,17 @@ pub enum News {
     Files(Vec<FileChanged>),
     /// `window/logMessage`
     Log(Loudness, String),
+    /// `ropewalk/toolsChanged`
+    Tools(ToolsChanged),
+}
+
+/// The list of tools is another one now: `ropewalk/toolsChanged`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ToolsChanged {
+    /// Only that of this session; absent: that of every session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
 }
 
 /// What we may ask of the editor. Each question has a deadline of its own, except those a person answers.
@@ -388,4 +426,9 @@ pub trait Editor: Send + Sync + 'static {
     async fn pull_diagnostics(&self, uri: &str, deadline: Duration) -> Result<(), AskError>;
     /// Tells it something, in order, without waiting.
     fn tell(&self, news: News);
+    /// Asks it to run a tool of its own. A call that is no longer waited for is taken back.
+    async fn run_tool(&self, params: RunToolParams, deadline: Duration) -> Result<RunToolResult, AskError> {
+        let _ = (params, deadline);
+        Err(AskError::Unsupported)
+    }
 }

@@ -79,8 +79,13 @@ pub enum Rule {
 }
 
 /// The rule of each tool, sorted by name.
-const RULES: &[(&str, Rule)] =
-    &[("edit", Rule::Write), ("multi_edit", Rule::Write), ("read", Rule::Read), ("write", Rule::Write)];
+const RULES: &[(&str, Rule)] = &[
+    ("edit", Rule::Write),
+    ("multi_edit", Rule::Write),
+    ("read", Rule::Read),
+    ("tool_search", Rule::Read),
+    ("write", Rule::Write),
+];
 
 impl Rule {
     /// The rule of a tool.

@@ -3,7 +3,7 @@
 
 pub mod consents;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,6 +29,25 @@ pub struct Session {
     consents: Mutex<Consents>,
     calls: AtomicU64,
     previews: AtomicU64,
+    tools: Mutex<Arc<ToolPolicy>>,
+    activated: Mutex<Vec<String>>,
+}
+
+/// Which tools a session may call. It narrows what there is, and never widens it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct ToolPolicy {
+    /// Only these, by any of their names; absent: all.
+    pub enable: Option<BTreeSet<String>>,
+    /// Not these, by any of their names.
+    pub disable: BTreeSet<String>,
+}
+
+impl ToolPolicy {
+    /// Whether a tool of these names, which all are its own, may be called.
+    pub fn allows<'a>(&self, mut names: impl Iterator<Item = &'a str> + Clone) -> bool {
+        let disabled = names.clone().any(|name| self.disable.contains(name));
+        !disabled && self.enable.as_ref().is_none_or(|enabled| names.any(|name| enabled.contains(name)))
+    }
 }
 
 /// How much of a text the model has seen.
@@ -49,7 +68,34 @@ impl Session {
             consents: Mutex::default(),
             calls: AtomicU64::new(0),
             previews: AtomicU64::new(0),
+            tools: Mutex::default(),
+            activated: Mutex::default(),
         }
+    }
+
+    /// Which tools it may call.
+    pub fn tools(&self) -> Arc<ToolPolicy> {
+        Arc::clone(&lock(&self.tools))
+    }
+
+    /// Narrows which tools it may call, in place of what was said before.
+    pub fn set_tools(&self, policy: ToolPolicy) {
+        *lock(&self.tools) = Arc::new(policy);
+    }
+
+    /// The deferred tools that were called, in the order of their first calls.
+    pub fn activated(&self) -> Vec<String> {
+        lock(&self.activated).clone()
+    }
+
+    /// A deferred tool was called. Answers whether for the first time.
+    pub fn activate(&self, tool: &str) -> bool {
+        let mut activated = lock(&self.activated);
+        let first = !activated.iter().any(|known| known == tool);
+        if first {
+            activated.push(tool.to_owned());
+        }
+        first
     }
 
     /// The model was shown this text, or made it, from end to end: its hash.
@@ -195,6 +241,31 @@ mod tests {
         assert_eq!(session.unseen(&key), std::iter::once(1..2).collect::<Vec<_>>());
         session.saw(&key, "whole".into());
         assert_eq!((session.seen(&key).as_deref(), session.unseen(&key)), (Some("whole"), vec![]));
+    }
+
+    #[test]
+    fn tools_are_narrowed() {
+        let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+        for (enable, disable, allowed) in [
+            (None, &[][..], true),
+            (Some(&["read"][..]), &[][..], true),
+            (Some(&["read_file"][..]), &[][..], true),
+            (Some(&["edit"][..]), &[][..], false),
+            (Some(&[][..]), &[][..], false),
+            (None, &["read_file"][..], false),
+            (Some(&["read"][..]), &["read"][..], false),
+            (None, &["edit"][..], true),
+        ] {
+            let policy = ToolPolicy { enable: enable.map(set), disable: set(disable) };
+            assert_eq!(policy.allows(["read", "read_file"].into_iter()), allowed, "{policy:?}");
+        }
+    }
+
+    #[test]
+    fn a_tool_is_activated_once() {
+        let session = Session::new("s");
+        let first: Vec<bool> = ["b", "a", "b"].iter().map(|name| session.activate(name)).collect();
+        assert_eq!((first, session.activated()), (vec![true, true, false], vec!["b".to_owned(), "a".to_owned()]));
     }
 
     #[test]

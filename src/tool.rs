@@ -5,6 +5,7 @@
 
 mod erased;
 mod progress;
+pub mod sanitise;
 mod slot;
 
 use std::sync::Arc;
@@ -105,6 +106,8 @@ pub struct Context {
     pub progress: Progress,
     /// Work that goes on when the call has ended.
     pub jobs: Arc<Jobs>,
+    /// Names the call, for whoever runs it elsewhere.
+    pub call_id: String,
 }
 
 /// One piece of an answer.
@@ -263,6 +266,10 @@ pub trait AnyTool: Send + Sync + 'static {
     fn description(&self) -> String;
     /// JSON Schema of its arguments: one object, a type on every property.
     fn schema(&self) -> Value;
+    /// JSON Schema of its structured answer, if it declares one.
+    fn output_schema(&self) -> Option<Value> {
+        None
+    }
     /// See [`Tool::access`]; arguments that do not fit reach nothing.
     fn access(&self, arguments: &Value) -> Access;
     /// See [`Tool::validate`].

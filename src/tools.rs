@@ -3,6 +3,7 @@
 pub mod edit;
 pub mod multi_edit;
 pub mod read;
+pub mod tool_search;
 pub mod write;
 
 use std::sync::Arc;
@@ -12,10 +13,11 @@ use crate::tool::{AnyTool, ErrorKind, ToolError, erase};
 /// Every built-in tool.
 pub fn table() -> Vec<Arc<dyn AnyTool>> {
     vec![
-        erase(edit::Edit),            //
-        erase(multi_edit::MultiEdit), //
-        erase(read::Read),            //
-        erase(write::Write),          //
+        erase(edit::Edit),              //
+        erase(multi_edit::MultiEdit),   //
+        erase(read::Read),              //
+        erase(tool_search::ToolSearch), //
+        erase(write::Write),            //
     ]
 }
 

@@ -2,8 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+pub use super::dialects::Dialect;
 pub use crate::permissions::{DecisionKind, Requirement};
 
 use crate::languages::{DiagnosticsReport, Wait};
@@ -162,6 +163,20 @@ pub struct CallResult {
 pub struct ListToolsParams {
     /// The session; absent: the default one.
     pub session_id: Option<String>,
+    /// Also the deferred tools that the session has not called yet.
+    pub include_deferred: bool,
+    /// For which API the tools are wanted.
+    pub dialect: Dialect,
+}
+
+/// A tool in a list.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ListedTool {
+    /// With all that is known of it: the dialect `plain`.
+    Plain(Box<ToolInfo>),
+    /// As another dialect has it.
+    Shaped(Map<String, Value>),
 }
 
 /// A tool as a client sees it.
@@ -176,6 +191,9 @@ pub struct ToolInfo {
     pub description: String,
     /// JSON Schema of its arguments.
     pub input_schema: Value,
+    /// JSON Schema of its structured answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<Value>,
     /// MCP's annotations.
     pub annotations: Annotations,
     /// What it can do.
@@ -184,8 +202,11 @@ pub struct ToolInfo {
     pub approval: Requirement,
     /// Whether neighbours may run beside it.
     pub parallel: bool,
-    /// Whether it is listed only once it has been searched for.
+    /// Whether it is listed only once it has been called, or asked for by `includeDeferred`.
     pub deferred: bool,
+    /// Why it cannot be called: its name or schema is broken, and this only stands in for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unavailable: Option<String>,
 }
 
 /// MCP's hints, derived from the capabilities.

@@ -1,250 +1,285 @@
-//! The tools as dispatch holds them and as a client sees them. What a client is told derives from capabilities alone.
+//! The tools as dispatch holds them: who is there, in which order, for which session; and what each list of them is.
 
-use std::sync::Arc;
+mod entry;
+mod stand_in;
+#[cfg(test)]
+mod tests;
 
-use jsonschema::Validator;
-use serde_json::{Map, Value};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use crate::permissions::{Requirement, Rule};
-use crate::sessions::Session;
-use crate::tool::{AnyTool, Capability, ErrorKind, Listed, ToolError, Traits};
+use tracing::warn;
 
-use super::call::{Annotations, ToolInfo};
-use super::names::Declared;
-use super::{arguments, coerce, names, validate};
+use crate::permissions::Rule;
+use crate::sessions::{Session, ToolPolicy};
+use crate::tool::{AnyTool, ErrorKind, Listed, ToolError};
 
-/// A tool and what is worked out about it once.
-pub(super) struct Entry {
-    /// The tool.
-    pub tool: Arc<dyn AnyTool>,
-    /// What its calls may do without asking.
-    pub rule: Rule,
-    schema: Value,
-    /// `None` when the schema is no schema: then no call can be checked, and none runs.
-    validator: Option<Validator>,
-}
+use super::call::{ListToolsParams, ListedTool};
+use super::dialects::{Dialect, shaped};
+use super::names::{self, Declared, Standing, quoted};
+use stand_in::{StandIn, free_name, likeness};
 
-/// Arguments that fit.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Ready {
-    /// The canonical arguments: an object.
-    pub arguments: Value,
-    /// What was mended in them.
-    pub repairs: Vec<String>,
-}
+pub(super) use entry::{Entry, Ready};
 
-impl Entry {
-    pub(super) fn new(tool: Arc<dyn AnyTool>, rule: Rule) -> Entry {
-        let schema = tool.schema();
-        let validator = jsonschema::validator_for(&schema).ok();
-        Entry { tool, rule, schema, validator }
-    }
+/// So many lists are remembered.
+const LISTS: usize = 64;
 
-    pub(super) fn traits(&self) -> Traits<'_> {
-        self.tool.traits()
-    }
-
-    /// Whether its calls may run beside their neighbours. What is not known runs alone.
-    pub(super) fn shared(&self) -> bool {
-        self.traits().parallel && self.traits().read_only() && self.rule != Rule::Unknown
-    }
-
-    /// The pure stages between what a model wrote and what a tool takes: parse, coerce, validate.
-    pub(super) fn ready(&self, given: Option<&Value>, truncated: bool) -> Result<Ready, ToolError> {
-        let name = self.traits().name;
-        let parsed = arguments::parse(name, given, truncated)?;
-        let mut ready = self.fit(parsed.value)?;
-        ready.repairs.splice(0..0, parsed.repairs);
-        Ok(ready)
-    }
-
-    fn fit(&self, given: Map<String, Value>) -> Result<Ready, ToolError> {
-        let name = self.traits().name;
-        let Some(validator) = &self.validator else {
-            return Err(ToolError::new(
-                ErrorKind::Unavailable,
-                format!("`{name}` cannot be used: the schema of its arguments is broken. Do not call it again."),
-            ));
-        };
-        let coerced = coerce::coerce(&self.schema, self.traits().aliases, given).map_err(|why| {
-            ToolError::new(ErrorKind::InvalidArguments, format!("The arguments of `{name}` do not fit: {why}."))
-        })?;
-        let arguments = Value::Object(coerced.value);
-        let faults = validate::faults(&self.schema, validator, &arguments);
-        if !faults.is_empty() {
-            return Err(validate::refusal(name, &self.schema, &faults));
-        }
-        self.tool.validate(&arguments)?;
-        Ok(Ready { arguments, repairs: coerced.repairs })
-    }
-
-    /// The tool as other tools see it.
-    pub(super) fn listed(&self) -> Listed {
-        let traits = self.traits();
-        Listed {
-            name: traits.name.to_owned(),
-            title: traits.title.to_owned(),
-            description: self.tool.description(),
-            schema: self.schema.clone(),
-            deferred: traits.deferred,
-        }
-    }
-
-    pub(super) fn info(&self) -> ToolInfo {
-        let traits = self.traits();
-        let mut capabilities = traits.capabilities.to_vec();
-        capabilities.sort_unstable();
-        ToolInfo {
-            name: traits.name.to_owned(),
-            title: traits.title.to_owned(),
-            description: self.tool.description(),
-            input_schema: self.schema.clone(),
-            annotations: annotations(&traits),
-            approval: requirement(&traits).max(self.rule.requirement()),
-            parallel: self.shared(),
-            deferred: traits.deferred,
-            capabilities,
-        }
-    }
-}
-
-/// All tools, sorted by name, which makes every list of them the same each time.
+/// All tools: the built-in ones sorted by name, then those that joined later, sorted by name. So every list of them is the
+/// same each time, and what joins or leaves moves no built-in one.
 pub(super) struct Registry {
-    entries: Vec<Arc<Entry>>,
+    native: Vec<Source>,
+    joined: Mutex<Vec<Source>>,
+    shelf: RwLock<Arc<Vec<Arc<Entry>>>>,
+    lists: Mutex<HashMap<Wanted, Arc<[ListedTool]>>>,
+}
+
+/// A tool as it came.
+#[derive(Clone)]
+enum Source {
+    Usable(Arc<Entry>),
+    /// Its own name and title, and why it cannot be used.
+    Unfit {
+        name: String,
+        title: String,
+        why: String,
+    },
+}
+
+/// What a list depends on, besides the tools that there are.
+#[derive(PartialEq, Eq, Hash)]
+struct Wanted {
+    policy: Arc<ToolPolicy>,
+    activated: Vec<String>,
+    dialect: Dialect,
+    include_deferred: bool,
+}
+
+/// How a tool joined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Joined {
+    /// It can be called.
+    Usable,
+    /// It cannot; under this name, if one is free, it says why.
+    Unfit {
+        /// The name in the list.
+        listed_as: Option<String>,
+        /// Why.
+        why: String,
+    },
+}
+
+impl Source {
+    fn new(tool: Arc<dyn AnyTool>, rule: Rule) -> Source {
+        let (name, title) = (tool.traits().name.to_owned(), tool.traits().title.to_owned());
+        match Entry::new(tool, rule) {
+            Ok(entry) => Source::Usable(Arc::new(entry)),
+            Err(unfit) => {
+                warn!(tool = name, %unfit, "a tool that cannot be used");
+                Source::Unfit { name, title, why: unfit.to_string() }
+            }
+        }
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            Source::Usable(entry) => entry.traits().name,
+            Source::Unfit { name, .. } => name,
+        }
+    }
 }
 
 impl Registry {
     /// Some tools, each with the rule for its calls.
     pub(super) fn new(tools: impl IntoIterator<Item = (Arc<dyn AnyTool>, Rule)>) -> Registry {
-        let mut entries: Vec<Arc<Entry>> =
-            tools.into_iter().map(|(tool, rule)| Arc::new(Entry::new(tool, rule))).collect();
-        entries.sort_by(|a, b| a.traits().name.cmp(b.traits().name));
-        Registry { entries }
+        let mut native: Vec<Source> = tools.into_iter().map(|(tool, rule)| Source::new(tool, rule)).collect();
+        native.sort_by(|a, b| a.name().cmp(b.name()));
+        let shelf = RwLock::new(Arc::new(shelved(&native, &[]).0));
+        Registry { native, joined: Mutex::default(), shelf, lists: Mutex::default() }
     }
 
-    /// The tools a session may call.
-    pub(super) fn of(&self, session: &Session) -> Vec<Arc<Entry>> {
-        let _ = session;
-        self.entries.clone()
+    /// A tool joins. The error is a name that another tool has, or one so like it that calls could go to the wrong one.
+    pub(super) fn join(&self, tool: Arc<dyn AnyTool>, rule: Rule) -> Result<Joined, String> {
+        let name = tool.traits().name.to_owned();
+        let mut joined = lock(&self.joined);
+        if joined.iter().any(|source| source.name() == name) {
+            return Err(format!("there is a tool `{name}` already; unregister it first"));
+        }
+        let alike = likeness(&name);
+        for native in &self.native {
+            let Source::Usable(entry) = native else { continue };
+            let Some(taken) = entry.names().find(|taken| likeness(taken) == alike) else { continue };
+            let own = entry.traits().name;
+            return Err(if taken == own {
+                format!("`{own}` is a built-in tool, which nothing replaces")
+            } else {
+                format!("`{taken}` is another name of the built-in tool `{own}`, which nothing replaces")
+            });
+        }
+        let source = Source::new(tool, rule);
+        let why = match &source {
+            Source::Usable(_) => None,
+            Source::Unfit { why, .. } => Some(why.clone()),
+        };
+        joined.push(source);
+        joined.sort_by(|a, b| a.name().cmp(b.name()));
+        let stood_in = self.shelve(&joined);
+        Ok(match why {
+            None => Joined::Usable,
+            Some(why) => Joined::Unfit { listed_as: stood_in.get(&name).cloned(), why },
+        })
+    }
+
+    /// A tool that joined leaves. Answers whether there was one of that name.
+    pub(super) fn leave(&self, name: &str) -> bool {
+        let mut joined = lock(&self.joined);
+        let before = joined.len();
+        joined.retain(|source| source.name() != name);
+        let left = joined.len() < before;
+        if left {
+            self.shelve(&joined);
+        }
+        left
+    }
+
+    /// How many joined.
+    pub(super) fn guests(&self) -> usize {
+        lock(&self.joined).len()
+    }
+
+    fn shelve(&self, joined: &[Source]) -> HashMap<String, String> {
+        let (shelf, stood_in) = shelved(&self.native, joined);
+        let mut lists = lock(&self.lists);
+        *self.shelf.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(shelf);
+        lists.clear();
+        stood_in
+    }
+
+    fn shelf(&self) -> Arc<Vec<Arc<Entry>>> {
+        Arc::clone(&self.shelf.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The tools a session may call, listed or not, as other tools see them.
+    pub(super) fn catalog(&self, session: &Session) -> Vec<Listed> {
+        let (policy, activated) = (session.tools(), session.activated());
+        let shelf = self.shelf();
+        let callable = shelf.iter().filter(|entry| policy.allows(entry.names()) && entry.unavailable().is_none());
+        let mut catalog: Vec<Listed> = callable.map(|entry| entry.listed(dormant(entry, &activated))).collect();
+        catalog.sort_by(|a, b| a.name.cmp(&b.name));
+        catalog
+    }
+
+    /// The list for a client: what is always there, then the deferred tools that were called, in the order of their first
+    /// calls, so that what was there stays in its place; or, where they are asked for, every deferred tool.
+    pub(super) fn listed(&self, session: &Session, include_deferred: bool) -> Vec<Arc<Entry>> {
+        self.arranged(&session.tools(), &session.activated(), include_deferred)
+    }
+
+    fn arranged(&self, policy: &ToolPolicy, activated: &[String], include_deferred: bool) -> Vec<Arc<Entry>> {
+        let shelf = self.shelf();
+        let allowed = || shelf.iter().filter(|entry| policy.allows(entry.names()));
+        let deferred = |entry: &&Arc<Entry>| entry.traits().deferred;
+        let head = allowed().filter(|entry| !deferred(entry));
+        if include_deferred {
+            return head.chain(allowed().filter(deferred)).cloned().collect();
+        }
+        let tail = activated.iter().filter_map(|name| allowed().filter(deferred).find(|e| e.traits().name == name));
+        head.chain(tail).cloned().collect()
+    }
+
+    /// The list for a client in the form it wants.
+    pub(super) fn list(&self, session: &Session, params: &ListToolsParams) -> Arc<[ListedTool]> {
+        let wanted = Wanted {
+            policy: session.tools(),
+            activated: session.activated(),
+            dialect: params.dialect,
+            include_deferred: params.include_deferred,
+        };
+        let mut lists = lock(&self.lists);
+        if let Some(list) = lists.get(&wanted) {
+            return Arc::clone(list);
+        }
+        let entries = self.arranged(&wanted.policy, &wanted.activated, wanted.include_deferred);
+        let list: Arc<[ListedTool]> = entries.iter().map(|entry| shaped(entry.info(), wanted.dialect)).collect();
+        if lists.len() >= LISTS {
+            lists.clear();
+        }
+        lists.insert(wanted, Arc::clone(&list));
+        list
     }
 
     /// The tool that the model of a session means.
     pub(super) fn find(&self, session: &Session, asked: &str) -> Result<Arc<Entry>, ToolError> {
-        let entries = self.of(session);
-        let declared: Vec<Declared<'_>> = entries
+        let (policy, activated) = (session.tools(), session.activated());
+        let shelf = self.shelf();
+        let declared: Vec<Declared<'_>> = shelf
             .iter()
             .map(|entry| {
                 let traits = entry.traits();
-                Declared { name: traits.name, others: traits.names }
+                let standing = if !policy.allows(entry.names()) {
+                    Standing::Disabled
+                } else if dormant(entry, &activated) {
+                    Standing::Deferred
+                } else {
+                    Standing::Listed
+                };
+                Declared { name: traits.name, others: traits.names, standing }
             })
             .collect();
         let index = names::find(asked, &declared).map_err(|message| ToolError::new(ErrorKind::UnknownTool, message))?;
-        entries
-            .get(index)
-            .cloned()
-            .ok_or_else(|| ToolError::new(ErrorKind::UnknownTool, format!("There is no tool `{asked}`.")))
+        match (declared.get(index), shelf.get(index)) {
+            (Some(Declared { standing: Standing::Disabled, name, .. }), _) => Err(ToolError::new(
+                ErrorKind::Unavailable,
+                format!(
+                    "{} is turned off in this session. Do not try the same another way; go on without it, or say that \
+                     it is needed.",
+                    quoted(&[name])
+                ),
+            )),
+            (_, Some(entry)) => Ok(Arc::clone(entry)),
+            (_, None) => Err(ToolError::new(ErrorKind::UnknownTool, format!("There is no tool `{asked}`."))),
+        }
     }
 }
 
-fn has(traits: &Traits<'_>, capability: Capability) -> bool {
-    traits.capabilities.contains(&capability)
+/// Whether a session has yet to call a deferred tool.
+pub(super) fn undiscovered(session: &Session, entry: &Entry) -> bool {
+    entry.traits().deferred && dormant(entry, &session.activated())
 }
 
-/// Whether a person is asked about a tool's calls, from what it can do.
-fn requirement(traits: &Traits<'_>) -> Requirement {
-    if has(traits, Capability::ExecutesCode) {
-        Requirement::Required
-    } else if has(traits, Capability::WritesFiles) {
-        Requirement::Suggest
-    } else {
-        Requirement::Auto
-    }
+fn dormant(entry: &Entry, activated: &[String]) -> bool {
+    let traits = entry.traits();
+    traits.deferred && !activated.iter().any(|name| name == traits.name)
 }
 
-fn annotations(traits: &Traits<'_>) -> Annotations {
-    Annotations {
-        read_only_hint: traits.read_only(),
-        destructive_hint: !traits.read_only(),
-        idempotent_hint: traits.read_only(),
-        open_world_hint: has(traits, Capability::Network) || has(traits, Capability::ExecutesCode),
+/// The tools in their order, with what stands in for those that cannot be used; and the names of the latter in the list.
+fn shelved(native: &[Source], joined: &[Source]) -> (Vec<Arc<Entry>>, HashMap<String, String>) {
+    let usable = |source: &Source| match source {
+        Source::Usable(entry) => Some(Arc::clone(entry)),
+        Source::Unfit { .. } => None,
+    };
+    let good: Vec<Arc<Entry>> = native.iter().chain(joined).filter_map(usable).collect();
+    let mut taken: BTreeSet<String> = good.iter().flat_map(|entry| entry.names().map(likeness)).collect();
+    let mut stood_in = HashMap::new();
+    let mut shelf = Vec::with_capacity(native.len() + joined.len());
+    for sources in [native, joined] {
+        let mut part: Vec<Arc<Entry>> = sources.iter().filter_map(usable).collect();
+        for source in sources {
+            let Source::Unfit { name, title, why } = source else { continue };
+            let Some(free) = free_name(name, &taken) else {
+                warn!(tool = name, "left out: every name like it is taken");
+                continue;
+            };
+            taken.insert(likeness(&free));
+            stood_in.insert(name.clone(), free.clone());
+            part.extend(Entry::stand_in(StandIn::new(free, title, why), why.clone()).map(Arc::new));
+        }
+        part.sort_by(|a, b| a.traits().name.cmp(b.traits().name));
+        shelf.extend(part);
     }
+    (shelf, stood_in)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tools;
-
-    fn built_in() -> Vec<Arc<Entry>> {
-        let tools = tools::table().into_iter().map(|tool| {
-            let rule = Rule::of(tool.traits().name);
-            (tool, rule)
-        });
-        Registry::new(tools).of(&Session::new("s"))
-    }
-
-    #[test]
-    fn every_tool_has_a_rule_that_agrees_with_its_capabilities() {
-        for entry in built_in() {
-            let traits = entry.traits();
-            assert_ne!(entry.rule, Rule::Unknown, "{}", traits.name);
-            assert_eq!(entry.rule.requirement(), requirement(&traits), "{}", traits.name);
-        }
-    }
-
-    #[test]
-    fn every_property_has_a_type_and_a_description() {
-        fn check(path: &str, schema: &Value) {
-            for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-                let path = format!("{path}.{name}");
-                let typed = property["type"].is_string() || property["oneOf"].is_array();
-                assert!(typed, "{path} has no type: {property}");
-                assert!(property["description"].is_string(), "{path} has no description");
-                assert!(property.get("$ref").is_none(), "{path}");
-                check(&path, property);
-                check(&path, &property["items"]);
-            }
-        }
-        for entry in built_in() {
-            assert!(!entry.tool.description().is_empty());
-            assert_eq!(entry.schema["type"], "object");
-            assert_eq!(entry.schema["additionalProperties"], false);
-            assert!(entry.validator.is_some());
-            check(entry.traits().name, &entry.schema);
-        }
-    }
-
-    #[test]
-    fn the_list_is_sorted_and_the_same_each_time() {
-        let list = || built_in().iter().map(|entry| entry.info()).collect::<Vec<_>>();
-        let (once, twice) = (serde_json::to_string(&list()).unwrap(), serde_json::to_string(&list()).unwrap());
-        assert_eq!(once, twice);
-        assert!(list().is_sorted_by(|a, b| a.name < b.name));
-    }
-
-    /// The parameters of a schema, those inside its items too.
-    fn named_within<'a>(schema: &'a Value, into: &mut std::collections::BTreeSet<&'a str>) {
-        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-            into.insert(name);
-            named_within(property, into);
-            named_within(&property["items"], into);
-        }
-    }
-
-    #[test]
-    fn names_and_aliases_mean_one_thing() {
-        let mut seen = std::collections::BTreeSet::new();
-        for entry in built_in() {
-            let traits = entry.traits();
-            for name in std::iter::once(&traits.name).chain(traits.names) {
-                assert!(seen.insert((*name).to_owned()), "{name} names two tools");
-            }
-            let mut parameters = std::collections::BTreeSet::new();
-            named_within(&entry.schema, &mut parameters);
-            for (other, real) in traits.aliases {
-                assert!(parameters.contains(*real), "{}: {other} -> {real}", traits.name);
-                assert!(!parameters.contains(*other), "{}: {other} is a parameter", traits.name);
-            }
-        }
-    }
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Each holds one plain collection.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -11,6 +11,23 @@ const SUGGESTIONS: usize = 3;
 /// A shorter beginning of a name names nothing.
 const SHORTEST_PREFIX: usize = 3;
 
+/// More tools are not named one by one.
+const NAMED: usize = 60;
+
+/// What finds the tools that are not listed.
+const FINDER: &str = "tool_search";
+
+/// Whether a session knows of a tool and may call it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It is in the list.
+    Listed,
+    /// It can be called, and is listed once it has been.
+    Deferred,
+    /// It is not to be called.
+    Disabled,
+}
+
 /// A name as a tool declares it, and its others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Declared<'a> {
@@ -18,55 +35,77 @@ pub(super) struct Declared<'a> {
     pub name: &'a str,
     /// What else it is called.
     pub others: &'a [&'a str],
+    /// Whether it may be named to a model.
+    pub standing: Standing,
 }
 
-/// The index of the tool that `asked` names, or a message that says which there are.
+/// The index of the tool that `asked` names, or a message that says which there are. A rung on which several tools stand
+/// ends the ladder: which of them is meant is not guessed. A tool's own name goes before another's other name.
 pub(super) fn find(asked: &str, tools: &[Declared<'_>]) -> Result<usize, String> {
-    let all = || {
-        tools.iter().enumerate().flat_map(|(index, tool)| {
-            std::iter::once(tool.name).chain(tool.others.iter().copied()).map(move |name| (index, name))
-        })
-    };
-    if let Some(index) = tools.iter().position(|tool| tool.name == asked) {
-        return Ok(index);
-    }
     let mut wanted = snake(asked);
+    let exact = |name: &str| name == asked;
+    let lower = asked.trim().to_lowercase();
+    let cased = |name: &str| name.to_lowercase() == lower;
+    let mut found = own(tools, &exact).or_else(|| other(tools, &exact));
+    found = found.or_else(|| own(tools, &cased)).or_else(|| other(tools, &cased));
     loop {
-        // A tool's own name goes before another's other name, whatever the order of the table.
-        if let Some(index) = tools.iter().position(|tool| snake(tool.name) == wanted) {
-            return Ok(index);
-        }
-        if let Some((index, _)) = all().find(|(_, name)| snake(name) == wanted) {
-            return Ok(index);
-        }
-        match wanted.strip_suffix("_tool").filter(|rest| !rest.is_empty()) {
+        let same = |name: &str| snake(name) == wanted;
+        let together = squeezed(&wanted);
+        let alike = |name: &str| !together.is_empty() && squeezed(&snake(name)) == together;
+        found = found.or_else(|| own(tools, &same)).or_else(|| other(tools, &same));
+        found = found.or_else(|| own(tools, &alike)).or_else(|| other(tools, &alike));
+        match wanted.strip_suffix("_tool").filter(|rest| found.is_none() && !rest.is_empty()) {
             Some(rest) => wanted = rest.to_owned(),
             None => break,
         }
     }
     if wanted.chars().count() >= SHORTEST_PREFIX {
-        let begun: BTreeSet<usize> =
-            all().filter(|(_, name)| snake(name).starts_with(&wanted)).map(|(index, _)| index).collect();
-        if let (1, Some(&only)) = (begun.len(), begun.first()) {
-            return Ok(only);
-        }
+        let begins = |name: &str| snake(name).starts_with(&wanted);
+        found = found.or_else(|| {
+            let begun: BTreeSet<usize> =
+                own(tools, &begins).into_iter().chain(other(tools, &begins)).flatten().collect();
+            (begun.len() == 1).then_some(begun)
+        });
     }
-    Err(unknown(asked, &wanted, tools, all()))
+    match found {
+        Some(found) if found.len() == 1 => found.first().copied().ok_or_else(String::new),
+        Some(several) => {
+            let names: Vec<&str> = several.iter().filter_map(|index| Some(tools.get(*index)?.name)).collect();
+            Err(format!("`{asked}` may be {}: call one of them by exactly that name.", quoted(&names)))
+        }
+        None => Err(unknown(asked, &wanted, tools)),
+    }
 }
 
-fn unknown<'a>(
-    asked: &str,
-    wanted: &str,
-    tools: &[Declared<'a>],
-    all: impl Iterator<Item = (usize, &'a str)>,
-) -> String {
+/// The tools whose own name fits, if there are any.
+fn own(tools: &[Declared<'_>], fits: &dyn Fn(&str) -> bool) -> Option<BTreeSet<usize>> {
+    let found: BTreeSet<usize> =
+        tools.iter().enumerate().filter(|(_, tool)| fits(tool.name)).map(|(index, _)| index).collect();
+    (!found.is_empty()).then_some(found)
+}
+
+/// The tools of which another name fits, if there are any.
+fn other(tools: &[Declared<'_>], fits: &dyn Fn(&str) -> bool) -> Option<BTreeSet<usize>> {
+    let fitting = tools.iter().enumerate().filter(|(_, tool)| tool.others.iter().any(|name| fits(name)));
+    let found: BTreeSet<usize> = fitting.map(|(index, _)| index).collect();
+    (!found.is_empty()).then_some(found)
+}
+
+/// A name without anything between its words: `todo_write` and `todowrite` are the same.
+fn squeezed(name: &str) -> String {
+    name.replace('_', "")
+}
+
+fn unknown(asked: &str, wanted: &str, tools: &[Declared<'_>]) -> String {
+    let callable = || tools.iter().filter(|tool| tool.standing != Standing::Disabled);
+    let all = callable()
+        .flat_map(|tool| std::iter::once(tool.name).chain(tool.others.iter().copied()).map(|name| (tool.name, name)));
     let mut near: Vec<(usize, &str)> = all
-        .filter_map(|(index, name)| {
+        .filter_map(|(tool, name)| {
             let distance = distance(wanted, &snake(name));
             // A short name is within three edits of anything.
             let close = distance <= NEAR && distance < name.chars().count();
-            let tool = tools.get(index)?;
-            (close || snake(name).starts_with(wanted) && !wanted.is_empty()).then_some((distance, tool.name))
+            (close || snake(name).starts_with(wanted) && !wanted.is_empty()).then_some((distance, tool))
         })
         .collect();
     near.sort_unstable();
@@ -76,13 +115,28 @@ fn unknown<'a>(
             suggestions.push(name);
         }
     }
-    let mut names: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
+    let mut names: Vec<&str> =
+        callable().filter(|tool| tool.standing == Standing::Listed).map(|tool| tool.name).collect();
     names.sort_unstable();
     let hint = match suggestions.as_slice() {
         [] => String::new(),
         some => format!(" Did you mean {}?", quoted(some)),
     };
-    format!("There is no tool `{asked}`.{hint} The tools are: {}.", names.join(", "))
+    let deferred = callable().filter(|tool| tool.standing == Standing::Deferred).count();
+    let more = if deferred > 0 && names.contains(&FINDER) {
+        format!(" There are {deferred} more: find them with `{FINDER}`.")
+    } else {
+        String::new()
+    };
+    let rest = names.len().saturating_sub(NAMED);
+    names.truncate(NAMED);
+    let cut = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    let listed = if names.is_empty() {
+        " There are no tools.".to_owned()
+    } else {
+        format!(" The tools are: {}{cut}.", names.join(", "))
+    };
+    format!("There is no tool `{asked}`.{hint}{listed}{more}")
 }
 
 /// `` `a`, `b` or `c` ``
@@ -146,15 +200,20 @@ pub(super) fn distance(a: &str, b: &str) -> usize {
 mod tests {
     use super::*;
     use expect_test::expect;
+    use proptest::prelude::*;
+
+    const fn listed<'a>(name: &'a str, others: &'a [&'a str]) -> Declared<'a> {
+        Declared { name, others, standing: Standing::Listed }
+    }
 
     const TOOLS: &[Declared<'_>] = &[
-        Declared { name: "edit", others: &["edit_file", "str_replace"] },
-        Declared { name: "fetch_url", others: &[] },
-        Declared { name: "multi_edit", others: &[] },
-        Declared { name: "read", others: &["read_file", "view"] },
-        Declared { name: "todo_write", others: &[] },
-        Declared { name: "todo_read", others: &[] },
-        Declared { name: "write", others: &["write_file", "create"] },
+        listed("edit", &["edit_file", "str_replace"]),
+        listed("fetch_url", &[]),
+        listed("multi_edit", &[]),
+        listed("read", &["read_file", "view"]),
+        listed("todo_write", &[]),
+        listed("todo_read", &[]),
+        listed("write", &["write_file", "create"]),
     ];
 
     #[test]
@@ -177,6 +236,12 @@ mod tests {
             ("writ", "write"),
             ("mul", "multi_edit"),
             ("cre", "write"),
+            ("multiedit", "multi_edit"),
+            ("MULTIEDIT", "multi_edit"),
+            ("Str_Replace_Tool", "edit"),
+            ("TodoWriteTool", "todo_write"),
+            ("todowrite", "todo_write"),
+            ("readfile", "read"),
         ] {
             assert_eq!(find(asked, TOOLS).map(|index| TOOLS[index].name), Ok(name), "{asked}");
         }
@@ -184,7 +249,7 @@ mod tests {
 
     #[test]
     fn names_that_name_nothing() {
-        for asked in ["", "re", "todo", "readx", "reads_files", "bash", "tool", "_tool", "écrire"] {
+        for asked in ["", "re", "_", "todo", "readx", "reads_files", "bash", "tool", "_tool", "écrire"] {
             assert!(find(asked, TOOLS).is_err(), "{asked}");
         }
     }
@@ -202,6 +267,69 @@ mod tests {
             There is no tool `bash`. The tools are: edit, fetch_url, multi_edit, read, todo_read, todo_write, write.
             There is no tool `wriite_flie`. Did you mean `write`? The tools are: edit, fetch_url, multi_edit, read, todo_read, todo_write, write.
         "]].assert_eq(&told);
+    }
+
+    #[test]
+    fn which_of_several_is_meant_is_not_guessed() {
+        let tools = [
+            listed("getIssue", &[]),
+            listed("get_issue", &[]),
+            listed("put", &["set"]),
+            listed("set_it", &[]),
+            listed("store", &["put"]),
+        ];
+        let forward = |asked: &str| find(asked, &tools).map(|index| tools[index].name);
+        let mut turned = tools;
+        turned.reverse();
+        let backward = |asked: &str| find(asked, &turned).map(|index| turned[index].name);
+        for asked in ["getIssue", "get_issue", "GetIssue", "get-issue", "put", "PUT", "set", "Set", "sto", "get", "se"]
+        {
+            assert_eq!(forward(asked).ok(), backward(asked).ok(), "{asked}");
+        }
+        assert_eq!((forward("getIssue"), forward("get_issue")), (Ok("getIssue"), Ok("get_issue")));
+        assert_eq!((forward("PUT"), forward("Set")), (Ok("put"), Ok("put")));
+        assert_eq!(forward("GETISSUE"), Ok("getIssue"), "case comes before everything but the exact name");
+        let told = "`get-issue` may be `getIssue` or `get_issue`: call one of them by exactly that name.";
+        assert_eq!(forward("get-issue").unwrap_err(), told);
+    }
+
+    #[test]
+    fn deferred_tools_are_found_and_not_listed() {
+        let deferred = |name| Declared { name, others: &[], standing: Standing::Deferred };
+        let disabled = |name| Declared { name, others: &[], standing: Standing::Disabled };
+        let tools = [deferred("create_issue"), listed("read", &[]), listed(FINDER, &[]), disabled("write")];
+        assert_eq!(find("CreateIssue", &tools), Ok(0));
+        // Disabled is for the caller to say; it must not turn into another tool.
+        assert_eq!(find("write", &tools), Ok(3));
+        let told = "There is no tool `create_isue2`. Did you mean `create_issue`? The tools are: read, tool_search. \
+                    There are 1 more: find them with `tool_search`.";
+        assert_eq!(find("create_isue2", &tools).unwrap_err(), told);
+        assert!(!find("wrte", &tools).unwrap_err().contains("write"));
+        let many: Vec<String> = (0..200).map(|number| format!("tool{number:03}")).collect();
+        let many: Vec<Declared<'_>> = many.iter().map(|name| listed(name, &[])).collect();
+        assert!(find("x", &many).unwrap_err().ends_with("tool058, tool059 and 140 more."));
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_of_the_table_changes_nothing(
+            names in proptest::collection::btree_map("[ab]{1,2}(_[ab])?|[aB]b", proptest::collection::vec("[ab_]{1,3}", 0..3), 1..7),
+            asked in "[abAB_ -]{1,4}(_tool)?",
+            turn in 0..7_usize,
+        ) {
+            let names: Vec<(String, Vec<String>)> = names.into_iter().collect();
+            let others: Vec<Vec<&str>> = names.iter().map(|(_, o)| o.iter().map(String::as_str).collect()).collect();
+            let tools: Vec<Declared<'_>> =
+                names.iter().zip(&others).map(|((name, _), others)| listed(name, others)).collect();
+            let mut turned = tools.clone();
+            turned.rotate_left(turn % tools.len());
+            let name = |tools: &[Declared<'_>]| find(&asked, tools).map(|index| tools[index].name.to_owned()).ok();
+            prop_assert_eq!(name(&tools), name(&turned));
+            for tool in &tools {
+                let meant = find(tool.name, &turned).map(|index| turned[index].name);
+                prop_assert_eq!(meant, Ok(tool.name), "an exact name is always itself");
+            }
+        }
     }
 
     #[test]

@@ -213,7 +213,7 @@ pub(super) struct Inside {
 impl Slot for Inside {
     fn catalog(&self, session: &Session) -> Vec<Listed> {
         let Some(dispatch) = self.dispatch.upgrade() else { return Vec::new() };
-        dispatch.tools.of(session).iter().map(|entry| entry.listed()).collect()
+        dispatch.tools.catalog(session)
     }
 
     async fn call(&self, call: NestedCall) -> NestedResult {

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::editor::Risk;
 use crate::outputs::Budget;
 use crate::permissions::{DecisionKind, Requirement};
-use crate::tool::{ErrorKind, ToolError};
+use crate::tool::{Context, ErrorKind, ToolError};
 
 use super::call::{AccessInfo, ApprovalInfo, CallParams, PreviewResult, Timing};
 use super::catalog::Ready;
@@ -91,8 +91,9 @@ impl Dispatch {
             Err(error) => return unfit(preview_id, &params, tool.to_owned(), general, error),
         };
         let budget = Budget::new(&self.workspace.settings().output, params.max_bytes);
-        let context = self.context(&session, CancellationToken::new(), budget.max);
         let call_id = params.call_id.clone().unwrap_or_default();
+        let context =
+            Context { call_id: call_id.clone(), ..self.context(&session, CancellationToken::new(), budget.max) };
         let mut timing = Timing::default();
         let call = Call {
             params: &params,

@@ -21,7 +21,7 @@ use tracing::{debug, warn};
 
 use crate::editor::{
     Abilities, ApplyEdit, ApproveCall, ApproveDecision, ApproveParams, ApproveResult, AskError, Consent, EditReply,
-    Editor, Loudness, News, Resync,
+    Editor, Loudness, News, Resync, RunToolParams, RunToolResult,
 };
 use crate::permissions::visible;
 use crate::ports::Clock;
@@ -314,6 +314,13 @@ impl Editor for Outbox {
         self.ask(protocol::PULL_DIAGNOSTICS, json!({ "uri": uri }), Some(deadline)).await.map(|_| ())
     }
 
+    async fn run_tool(&self, params: RunToolParams, deadline: Duration) -> Result<RunToolResult, AskError> {
+        if !self.abilities().run_tool {
+            return Err(AskError::Unsupported);
+        }
+        self.ask_as(protocol::RUN_TOOL, json!(params), Some(deadline)).await
+    }
+
     fn tell(&self, news: News) {
         match news {
             News::Tool(event) if self.abilities().events => self.notify(protocol::TOOL_EVENT, json!(event)),
@@ -324,7 +331,8 @@ impl Editor for Outbox {
                 self.notify(protocol::APPROVALS_CHANGED, json!(changed));
             }
             News::Jobs(changed) if self.abilities().events => self.notify(protocol::JOBS_CHANGED, json!(changed)),
-            News::Tool(_) | News::Files(_) | News::Approvals(_) | News::Jobs(_) => {}
+            News::Tools(changed) if self.abilities().events => self.notify(protocol::TOOLS_CHANGED, json!(changed)),
+            News::Tool(_) | News::Files(_) | News::Approvals(_) | News::Jobs(_) | News::Tools(_) => {}
             // Whoever gives a token wants to hear of it.
             News::Progress(token, value) => self.notify("$/progress", json!({ "token": token, "value": value })),
             News::Log(loudness, message) => {

@@ -9,9 +9,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::config::Settings;
-use crate::dispatch::{BatchParams, BatchResult, CallParams, CallResult, ListToolsParams, PreviewResult, ToolInfo};
+use crate::dispatch::{
+    BatchParams, BatchResult, CallParams, CallResult, ListToolsParams, ListedTool, PreviewResult, RegisterToolsParams,
+    RegisterToolsResult, UnregisterToolsParams, UnregisterToolsResult,
+};
 use crate::editor::{
-    ApprovalsChanged, ApproveParams, ApproveResult, FileChanged, JobInfo, JobsChanged, Resync, ToolEvent,
+    ApprovalsChanged, ApproveParams, ApproveResult, FileChanged, JobInfo, JobsChanged, Resync, RunToolParams,
+    RunToolResult, ToolEvent, ToolsChanged,
 };
 use crate::jobs::JobOutput;
 use crate::languages::{DiagnosticsReport, Forwarded, ProgressKind, SourceName};
@@ -63,6 +67,15 @@ pub const PULL_DIAGNOSTICS: &str = "ropewalk/pullDiagnostics";
 pub const TOOL_EVENT: &str = "ropewalk/toolEvent";
 /// `ropewalk/filesChanged`
 pub const FILES_CHANGED: &str = "ropewalk/filesChanged";
+
+/// `ropewalk/registerTools`
+pub const REGISTER_TOOLS: &str = "ropewalk/registerTools";
+/// `ropewalk/unregisterTools`
+pub const UNREGISTER_TOOLS: &str = "ropewalk/unregisterTools";
+/// `ropewalk/runTool`
+pub const RUN_TOOL: &str = "ropewalk/runTool";
+/// `ropewalk/toolsChanged`
+pub const TOOLS_CHANGED: &str = "ropewalk/toolsChanged";
 
 /// The command that runs a tool call through `workspace/executeCommand`, without its prefix.
 pub const CALL_COMMAND: &str = "call";
@@ -136,10 +149,14 @@ pub const METHODS: &[Method] = &[
     request::<ListToolsParams, ListToolsResult>(LIST_TOOLS, Direction::ToSidecar),
     request::<CallParams, PreviewResult>(PREVIEW_CALL, Direction::ToSidecar),
     request::<DocumentParams, ()>(PULL_DIAGNOSTICS, Direction::ToEditor),
+    request::<RegisterToolsParams, RegisterToolsResult>(REGISTER_TOOLS, Direction::ToSidecar),
     request::<DocumentParams, Resync>(RESYNC, Direction::ToEditor),
+    request::<RunToolParams, RunToolResult>(RUN_TOOL, Direction::ToEditor),
     request::<SettleParams, SettleResult>(SETTLE, Direction::ToSidecar),
     request::<StopJobParams, StopJobResult>(STOP_JOB, Direction::ToSidecar),
     notification::<ToolEvent>(TOOL_EVENT, Direction::ToEditor),
+    notification::<ToolsChanged>(TOOLS_CHANGED, Direction::ToEditor),
+    request::<UnregisterToolsParams, UnregisterToolsResult>(UNREGISTER_TOOLS, Direction::ToSidecar),
 ];
 
 /// The methods that the editor may send us, for `capabilities.experimental.ropewalk.methods`.
@@ -196,8 +213,9 @@ fn sorted(value: Value) -> Value {
 /// The answer to `ropewalk/listTools`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ListToolsResult {
-    /// The tools, sorted by name.
-    pub tools: Vec<ToolInfo>,
+    /// The tools: the built-in ones by name, then the client's own by name, then the deferred ones that the session has
+    /// called, in the order of their first calls.
+    pub tools: Vec<ListedTool>,
 }
 
 /// `ropewalk/cancel`: the calls that fit all that is given; without anything, every call of the default session.

@@ -1,5 +1,7 @@
 //! Our own requests: what of each happens at once, in order, and what is then done beside the reader.
 
+mod registry;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +13,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tower_lsp::jsonrpc::{Error, ErrorCode};
 
-use crate::dispatch::{CallParams, ListToolsParams};
+use crate::dispatch::CallParams;
 use crate::languages::Wait;
 use crate::workspace::{Refusal, Snapshot};
 
@@ -19,8 +21,7 @@ mod sched;
 
 use super::front::{Front, Phase};
 use super::protocol::{
-    self, CancelParams, CancelResult, DiagnosticsParams, DocumentText, DocumentTextParams, ListToolsResult,
-    SettleParams, SettleResult,
+    self, CancelParams, CancelResult, DiagnosticsParams, DocumentText, DocumentTextParams, SettleParams, SettleResult,
 };
 
 /// How long `settle` waits without a deadline of its own.
@@ -49,6 +50,8 @@ impl Front {
             protocol::STOP_JOB => Front::begin_stop_job,
             protocol::PREVIEW_CALL => Front::begin_preview,
             protocol::LIST_TOOLS => Front::begin_list,
+            protocol::REGISTER_TOOLS => Front::begin_register,
+            protocol::UNREGISTER_TOOLS => Front::begin_unregister,
             protocol::CANCEL => Front::begin_cancel,
             protocol::DOCUMENT_TEXT => Front::begin_document_text,
             protocol::DIAGNOSTICS => Front::begin_diagnostics,
@@ -83,11 +86,6 @@ impl Front {
     fn begin_preview(self: &Arc<Self>, params: &Value) -> Result<Started, Error> {
         let preview = Arc::clone(&self.rooms.calls).preview(read(params)?);
         Ok(uncancelled(preview.map(|result| write(&result)).boxed()))
-    }
-
-    fn begin_list(self: &Arc<Self>, params: &Value) -> Result<Started, Error> {
-        let params: ListToolsParams = read(params)?;
-        Ok(at_once(write(&ListToolsResult { tools: self.rooms.calls.list_tools(&params) })))
     }
 
     fn begin_cancel(self: &Arc<Self>, params: &Value) -> Result<Started, Error> {

@@ -11,7 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
 use crate::dispatch::{
-    BatchParams, BatchResult, CallParams, CallResult, Dispatch, ListToolsParams, PreviewResult, ToolInfo,
+    BatchParams, BatchResult, CallParams, CallResult, Dispatch, ListToolsParams, ListedTool, PreviewResult,
+    RegisterToolsParams, RegisterToolsResult, ToolInfo, UnregisterToolsParams, UnregisterToolsResult,
 };
 use crate::editor::FileChanged;
 use crate::jobs::Jobs;
@@ -60,6 +61,19 @@ pub trait Calls: Send + Sync + 'static {
     /// Comes back when nothing runs any more that is no request: after [`Calls::cancel_all`], for the end.
     fn idle(self: Arc<Self>) -> BoxFuture<'static, ()> {
         std::future::ready(()).boxed()
+    }
+    /// The tools in the form that was asked for.
+    fn list(&self, params: &ListToolsParams) -> Arc<[ListedTool]> {
+        self.list_tools(params).into_iter().map(|tool| ListedTool::Plain(Box::new(tool))).collect()
+    }
+    /// Tools of the client's own join.
+    fn register_tools(&self, params: RegisterToolsParams) -> RegisterToolsResult {
+        let _ = params;
+        RegisterToolsResult::default()
+    }
+    /// Tools of the client's own leave.
+    fn unregister_tools(&self, params: UnregisterToolsParams) -> UnregisterToolsResult {
+        UnregisterToolsResult { removed: Vec::new(), unknown: params.names }
     }
 }
 
@@ -174,6 +188,18 @@ impl Calls for Dispatch {
 
     fn idle(self: Arc<Self>) -> BoxFuture<'static, ()> {
         async move { Dispatch::idle(&self).await }.boxed()
+    }
+
+    fn list(&self, params: &ListToolsParams) -> Arc<[ListedTool]> {
+        Dispatch::list(self, params)
+    }
+
+    fn register_tools(&self, params: RegisterToolsParams) -> RegisterToolsResult {
+        Dispatch::register_tools(self, params)
+    }
+
+    fn unregister_tools(&self, params: UnregisterToolsParams) -> UnregisterToolsResult {
+        Dispatch::unregister_tools(self, params)
     }
 }
 

@@ -19,7 +19,7 @@ pub struct Listed {
     pub description: String,
     /// JSON Schema of its arguments.
     pub schema: Value,
-    /// Whether it is left out of the list until it is activated.
+    /// Whether it is left out of the list until the session calls it.
     pub deferred: bool,
 }
 

@@ -137,6 +137,28 @@ async fn examples() -> BTreeMap<&'static str, String> {
     ]);
     all.ask(&mut editor, "ropewalk/callTools", json!({ "sessionId": "pane-1", "calls": calls })).await;
     all.ask(&mut editor, "ropewalk/jobs", json!({ "sessionId": "pane-1" })).await;
+
+    let own = json!({
+        "name": "open_tickets",
+        "description": "Lists the open tickets of a project.",
+        "inputSchema": {
+            "type": "object", "properties": { "project": { "type": "string" } }, "required": ["project"],
+        },
+        "annotations": { "readOnlyHint": true },
+        "deferred": true,
+    });
+    all.ask(&mut editor, "ropewalk/registerTools", json!({ "tools": [own] })).await;
+    let params = json!({ "callId": "toolu_8", "name": "open_tickets", "arguments": { "project": "rope" } });
+    let id = editor.request("ropewalk/callTool", params);
+    let answer = json!({ "content": [{ "type": "text", "text": "#7 The rope is too short" }] });
+    all.asked(&mut editor, "ropewalk/runTool", answer).await;
+    editor.result(id).await;
+    all.ask(&mut editor, "ropewalk/unregisterTools", json!({ "names": ["open_tickets"] })).await;
+    while let Some(news) = editor.stashed(|message| message["method"] == "ropewalk/toolsChanged") {
+        if news["params"].get("sessionId").is_some() {
+            all.show("ropewalk/toolsChanged", news);
+        }
+    }
     editor.accept_rest();
     editor.leave().await;
     let pretty = |message: &Value| serde_json::to_string_pretty(message).unwrap() + "\n";

@@ -52,8 +52,10 @@ async fn an_editor_is_welcomed() {
                   "ropewalk/jobs",
                   "ropewalk/listTools",
                   "ropewalk/previewCall",
+                  "ropewalk/registerTools",
                   "ropewalk/settle",
-                  "ropewalk/stopJob"
+                  "ropewalk/stopJob",
+                  "ropewalk/unregisterTools"
                 ]
               }
             }

@@ -22,5 +22,6 @@ mod naive;
 mod order;
 mod process;
 mod real;
+mod registry;
 mod slot;
 mod tidy;

@@ -6,6 +6,7 @@
 
 mod approve;
 mod arguments;
+mod bounds;
 pub mod call;
 mod calls;
 mod catalog;
@@ -13,8 +14,10 @@ mod change;
 mod coerce;
 mod execute;
 mod ids;
+mod keep;
 mod late;
 mod names;
+mod outputs;
 mod preview;
 mod propose;
 mod schedule;
@@ -31,6 +34,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 pub use call::{CallParams, CallResult, ListToolsParams, PreviewResult, Status, ToolInfo};
+pub use outputs::{OutputParams, OutputText};
 
 use crate::editor::{News, ToolEvent, ToolEventKind};
 use crate::languages::Languages;
@@ -47,6 +51,7 @@ use calls::{Calls, OpenCall};
 use catalog::{Entry, Registry};
 use change::{Made, Stopped};
 use execute::{Limits, cancelled, contained};
+use keep::Keeper;
 use late::Late;
 use preview::Previews;
 use propose::Planned;
@@ -67,6 +72,7 @@ pub struct Dispatch {
     calls: Arc<Calls>,
     previews: Previews,
     late: Late,
+    keeper: Keeper,
 }
 
 /// A call that has its place in its session's order and has not run yet. Dropped, it gives its place up.
@@ -150,6 +156,7 @@ impl Dispatch {
             calls: Arc::default(),
             previews: Previews::default(),
             late: Late::default(),
+            keeper: Keeper::default(),
         })
     }
 
@@ -192,6 +199,7 @@ impl Dispatch {
             debug!(session = gone, "dropped a session that was idle for long");
             self.previews.forget(&gone);
             self.late.forget(&gone);
+            self.keeper.forget(&gone);
         }
         session
     }
@@ -230,11 +238,12 @@ impl Dispatch {
         let ending = Ending { done: ended, made, news: self.late.take(&session.id) };
         let folders = self.workspace.roots().folders;
         let named = shape::Named { call_id, name, number, folders };
-        let result = shape::shape(ending, named, &session, budget, timing);
-        self.tell(&session, &result.call_id, ToolEventKind::Complete, None, || serde_json::to_value(&result).ok());
+        let keeping = shape::Keeping { keeper: &self.keeper, session: &session, settings: &settings.output, budget };
+        let shaped = shape::shape(ending, named, &keeping, timing);
+        self.tell(&session, &shaped.result.call_id, ToolEventKind::Complete, None, || shaped.detail(&settings.output));
         drop(open);
         self.sessions.rest(&session.id);
-        result
+        shaped.result
     }
 
     /// The straight line. What was changed is put into `made` as soon as it is, so that it is told however this ends.
@@ -275,7 +284,7 @@ impl Dispatch {
                     let running = entry.tool.run(call.arguments.clone(), &call.context);
                     let outcome = call.limits().bound(running).await;
                     call.timing.run_ms = millis(clock.now() - started);
-                    return outcome.map(shape::Done::Ran);
+                    return shape::Done::of(outcome, entry.traits(), &proposal.outline.access);
                 }
                 Planned::Change(changes) => {
                     let so_far = made.insert(Made::default());

@@ -22,7 +22,7 @@ pub struct Session {
     /// Its name.
     pub id: String,
     seen: Mutex<HashMap<Key, Sight>>,
-    outputs: Mutex<Store>,
+    outputs: Arc<Mutex<Store>>,
     grants: Mutex<BTreeSet<String>>,
     calls: AtomicU64,
     previews: AtomicU64,
@@ -42,7 +42,7 @@ impl Session {
         Session {
             id: id.to_owned(),
             seen: Mutex::default(),
-            outputs: Mutex::default(),
+            outputs: Arc::default(),
             grants: Mutex::default(),
             calls: AtomicU64::new(0),
             previews: AtomicU64::new(0),
@@ -79,9 +79,14 @@ impl Session {
         lock(&self.seen).get(key).map(|sight| sight.unseen.clone()).unwrap_or_default()
     }
 
-    /// Whole outputs, also of what was cut for the model.
+    /// Whole outputs, also of what was cut for the model; and which call made which.
     pub fn outputs(&self) -> MutexGuard<'_, Store> {
         lock(&self.outputs)
+    }
+
+    /// The same store, for what goes on when the session may be gone.
+    pub fn shared_outputs(&self) -> Arc<Mutex<Store>> {
+        Arc::clone(&self.outputs)
     }
 
     /// The person consented to calls like this one for the rest of the session.

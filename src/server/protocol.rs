@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::config::Settings;
-use crate::dispatch::{CallParams, CallResult, ListToolsParams, PreviewResult, ToolInfo};
+use crate::dispatch::{CallParams, CallResult, ListToolsParams, OutputParams, OutputText, PreviewResult, ToolInfo};
 use crate::editor::{ApproveParams, ApproveResult, FileChanged, Resync, ToolEvent};
 use crate::languages::{DiagnosticsReport, Forwarded, ProgressKind, SourceName};
 use crate::text::Range;
@@ -28,6 +28,8 @@ pub const DOCUMENT_TEXT: &str = "ropewalk/documentText";
 pub const SETTLE: &str = "ropewalk/settle";
 /// `ropewalk/diagnostics`
 pub const DIAGNOSTICS: &str = "ropewalk/diagnostics";
+/// `ropewalk/output`
+pub const OUTPUT: &str = "ropewalk/output";
 /// `ropewalk/didChangeDiagnostics`
 pub const DID_CHANGE_DIAGNOSTICS: &str = "ropewalk/didChangeDiagnostics";
 /// `ropewalk/didChangeDiagnosticSources`
@@ -114,6 +116,7 @@ pub const METHODS: &[Method] = &[
     request::<DocumentTextParams, DocumentText>(DOCUMENT_TEXT, Direction::ToSidecar),
     notification::<FilesChangedParams>(FILES_CHANGED, Direction::ToEditor),
     request::<ListToolsParams, ListToolsResult>(LIST_TOOLS, Direction::ToSidecar),
+    request::<OutputParams, OutputText>(OUTPUT, Direction::ToSidecar),
     request::<CallParams, PreviewResult>(PREVIEW_CALL, Direction::ToSidecar),
     request::<DocumentParams, ()>(PULL_DIAGNOSTICS, Direction::ToEditor),
     request::<DocumentParams, Resync>(RESYNC, Direction::ToEditor),

@@ -10,7 +10,9 @@ use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
-use crate::dispatch::{CallParams, CallResult, Dispatch, ListToolsParams, PreviewResult, ToolInfo};
+use crate::dispatch::{
+    CallParams, CallResult, Dispatch, ListToolsParams, OutputParams, OutputText, PreviewResult, ToolInfo,
+};
 use crate::editor::FileChanged;
 use crate::languages::{DiagnosticsReport, Forwarded, Languages, ProgressKind, SourceName, Wait};
 use crate::permissions::Trust;
@@ -40,6 +42,10 @@ pub trait Calls: Send + Sync + 'static {
     fn cancel_all(&self);
     /// The calls that have not ended, in words, sorted.
     fn open_calls(&self) -> Vec<String>;
+    /// Some of a kept output. Who keeps none finds none.
+    fn output(self: Arc<Self>, _: OutputParams) -> BoxFuture<'static, OutputText> {
+        std::future::ready(OutputText::default()).boxed()
+    }
 }
 
 /// Knows about problems in documents. All that is told is told in the order in which the editor sent it.
@@ -139,6 +145,10 @@ impl Calls for Dispatch {
 
     fn open_calls(&self) -> Vec<String> {
         Dispatch::open_calls(self)
+    }
+
+    fn output(self: Arc<Self>, params: OutputParams) -> BoxFuture<'static, OutputText> {
+        async move { Dispatch::output(&self, params).await }.boxed()
     }
 }
 

@@ -18,6 +18,7 @@ mod front;
 mod lost;
 mod naive;
 mod order;
+mod outputs;
 mod process;
 mod real;
 mod tidy;

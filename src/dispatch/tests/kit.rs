@@ -163,7 +163,7 @@ impl FakeTool {
 }
 
 pub(super) fn said(text: &str) -> Outcome {
-    Outcome { content: vec![Content::text(text)], structured: None }
+    Outcome { content: vec![Content::text(text)], ..Outcome::default() }
 }
 
 #[async_trait]

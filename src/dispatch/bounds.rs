@@ -14,26 +14,24 @@ const HUNKS: usize = 1000;
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Bounded {
     pub structured: Option<Value>,
+    /// The data of an error.
+    pub data: Option<Value>,
     pub left_out: Vec<LeftOut>,
     /// What is kept, whole, under these names.
     pub whole: Vec<(String, String)>,
 }
 
-/// Bounds the data and the diffs of a result to `max` bytes each. `id`: the name of the call's output.
-pub(super) fn bound(structured: Option<Value>, edits: &mut [EditResult], max: usize, id: &str) -> Bounded {
+/// Bounds the data, an error's data and the diffs of a result to `max` bytes each. `id`: the name of the call's output.
+pub(super) fn bound(
+    structured: Option<Value>,
+    data: Option<Value>,
+    edits: &mut [EditResult],
+    max: usize,
+    id: &str,
+) -> Bounded {
     let mut bounded = Bounded::default();
-    let data = structured.as_ref().map(Value::to_string).unwrap_or_default();
-    if data.len() > max {
-        let output = format!("{id}.data");
-        bounded.left_out.push(LeftOut {
-            field: "structuredContent".to_owned(),
-            bytes: data.len(),
-            output: Some(output.clone()),
-        });
-        bounded.whole.push((output, data));
-    } else {
-        bounded.structured = structured;
-    }
+    bounded.structured = value(structured, "structuredContent", format!("{id}.data"), max, &mut bounded);
+    bounded.data = value(data, "error.data", format!("{id}.error"), max, &mut bounded);
     diffs(edits, max, id, &mut bounded);
     let mut places = HUNKS;
     for (at, edit) in edits.iter_mut().enumerate() {
@@ -45,6 +43,16 @@ pub(super) fn bound(structured: Option<Value>, edits: &mut [EditResult], max: us
         places -= edit.hunks.len();
     }
     bounded
+}
+
+fn value(value: Option<Value>, field: &str, output: String, max: usize, bounded: &mut Bounded) -> Option<Value> {
+    let json = value.as_ref()?.to_string();
+    if json.len() <= max {
+        return value;
+    }
+    bounded.left_out.push(LeftOut { field: field.to_owned(), bytes: json.len(), output: Some(output.clone()) });
+    bounded.whole.push((output, json));
+    None
 }
 
 fn diffs(edits: &mut [EditResult], max: usize, id: &str, bounded: &mut Bounded) {
@@ -106,8 +114,11 @@ mod tests {
     fn what_fits_stays() {
         let mut edits = [edit("--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\n", 3)];
         let before = edits.clone();
-        let bounded = bound(Some(json!({ "a": 1 })), &mut edits, 100, "o1");
-        assert_eq!(bounded, Bounded { structured: Some(json!({ "a": 1 })), ..Bounded::default() });
+        let bounded = bound(Some(json!({ "a": 1 })), Some(json!(2)), &mut edits, 100, "o1");
+        assert_eq!(
+            bounded,
+            Bounded { structured: Some(json!({ "a": 1 })), data: Some(json!(2)), ..Bounded::default() }
+        );
         assert_eq!(edits, before);
     }
 
@@ -116,7 +127,8 @@ mod tests {
         let diff = "--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\n@@ -9 +9 @@\n-c\n+d\n";
         let one = "--- a\n+++ b\n@@ -1,9 +1,9 @@\n-aaaaaaaaaa\n+bbbbbbbbbb\n+cccccccccc\n";
         let mut edits = [edit(diff, 1), edit(one, 2000)];
-        let bounded = bound(Some(json!({ "text": "x".repeat(100) })), &mut edits, 80, "o7");
+        let bounded =
+            bound(Some(json!({ "text": "x".repeat(100) })), Some(json!("y".repeat(100))), &mut edits, 80, "o7");
         assert_eq!(edits[0].unified_diff, diff);
         assert_eq!(edits[1].unified_diff, "--- a\n+++ b\n@@ -1,9 +1,9 @@\n");
         assert_eq!((edits[0].hunks.len(), edits[1].hunks.len()), (1, 999));
@@ -126,12 +138,13 @@ mod tests {
             told,
             [
                 ("structuredContent", Some("o7.data")),
+                ("error.data", Some("o7.error")),
                 ("edits[1].unifiedDiff", Some("o7.diff")),
                 ("edits[1].hunks", None),
             ]
         );
-        assert_eq!(bounded.structured, None);
-        assert_eq!(bounded.whole[1], ("o7.diff".to_owned(), format!("{diff}{one}")));
+        assert_eq!((bounded.structured, bounded.data), (None, None));
+        assert_eq!(bounded.whole[2], ("o7.diff".to_owned(), format!("{diff}{one}")));
         // Cut before a hunk where there is one before it.
         assert_eq!(&diff[..diff_end(diff, diff.len() - 1)], "--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\n");
         assert_eq!(&one[..diff_end(one, one.len() - 1)], "--- a\n+++ b\n@@ -1,9 +1,9 @@\n-aaaaaaaaaa\n+bbbbbbbbbb\n");

@@ -1,6 +1,7 @@
 //! From how a call ended to its one result: the whole text kept before anything is cut, what the model gets bounded, and
 //! text from elsewhere marked.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -163,7 +164,9 @@ pub(super) fn shape(ending: Ending, named: Named, keeping: &Keeping<'_>, timing:
         diagnostics.get_or_insert_default().documents.append(&mut news.documents);
     }
     let max = keeping.settings.display_bytes;
-    let Bounded { structured, left_out, whole } = bound(structured, edits.as_deref_mut().unwrap_or_default(), max, &id);
+    let data = failed.as_mut().and_then(|error| error.data.take());
+    let Bounded { structured, data, left_out, whole } =
+        bound(structured, data, edits.as_deref_mut().unwrap_or_default(), max, &id);
     let kept = Kept { id, call_id: &named.call_id, tool: &named.name, keeping };
     for (id, text) in &whole {
         kept.keep(id, Arc::from(text.as_str()), words.external.clone(), None);
@@ -186,7 +189,7 @@ pub(super) fn shape(ending: Ending, named: Named, keeping: &Keeping<'_>, timing:
         is_error: failed.is_some(),
         content,
         structured_content: structured,
-        error: failed.map(|error| CallError { kind: error.kind, data: error.data.unwrap_or(Value::Null) }),
+        error: failed.map(|error| CallError { kind: error.kind, data: data.unwrap_or(Value::Null) }),
         applied,
         edits,
         diagnostics,
@@ -221,10 +224,11 @@ impl Words {
                 if end > 0 {
                     shorter.push('\n');
                 }
-                shorter.push_str(&format!(
+                let _ = write!(
+                    shorter,
                     "[lines {first}-{last}, the rest of the diff, left out here; the `output` tool shows them: id \"{id}\", \
                      offset {first}]"
-                ));
+                );
             }
         }
         self.shorter = less.then_some(shorter);
@@ -262,7 +266,7 @@ impl Kept<'_> {
             let ViewOf { id, total_bytes, truncated } = view;
             return (Some(shown), Some(OutputInfo { id, total_bytes, truncated, kind, left_out: Vec::new() }), None);
         }
-        let text = Text { body: &body, rest: &rest };
+        let text = Text { body: &body, shorter: shorter.as_deref(), rest: &rest };
         let whole: Arc<str> = text.whole().into();
         if whole.is_empty() {
             return (None, None, None);
@@ -274,12 +278,7 @@ impl Kept<'_> {
             external: external.as_deref(),
             compress: kind.filter(|_| self.keeping.settings.compress),
         };
-        let shorter = shorter.map(|shorter| Text { body: &shorter, rest: &rest }.whole());
-        let cut = match shorter.filter(|shorter| shorter.len() <= how.budget.max) {
-            Some(text) => Cut { text, truncated: true },
-            None => present(text, how),
-        };
-        let Cut { text: shown, truncated } = cut;
+        let Cut { text: shown, truncated } = present(text, how);
         let info = OutputInfo { id: self.id.clone(), total_bytes: whole.len(), truncated, kind, left_out: Vec::new() };
         (Some(shown), Some(info), truncated.then_some(whole))
     }
@@ -292,7 +291,7 @@ impl Kept<'_> {
         if shown.len() > max {
             // No room for the tags, or hardly for a character.
             if external.is_some() {
-                shown = "[there is no room for text from elsewhere; allow more bytes]".to_owned();
+                shown = String::from("[there is no room for text from elsewhere; allow more bytes]");
             }
             shown.truncate(shown.floor_char_boundary(max));
         }
@@ -314,5 +313,58 @@ fn status(failed: Option<&ToolError>) -> Status {
         Some(ErrorKind::Denied) => Status::Denied,
         Some(ErrorKind::Cancelled) => Status::Cancelled,
         Some(_) => Status::Error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn traits(capabilities: &'static [Capability]) -> Traits<'static> {
+        Traits {
+            name: "tool",
+            title: "A tool",
+            capabilities,
+            parallel: false,
+            deferred: false,
+            free_form: None,
+            deadline: Duration::from_secs(1),
+            aliases: &[],
+            names: &[],
+        }
+    }
+
+    #[test]
+    fn what_is_from_elsewhere_and_what_kind_it_is() {
+        let network: &[Capability] = &[Capability::Network];
+        let hosts = Access { hosts: vec!["example.org".into()], ..Access::default() };
+        let own = Outcome { external: Some("page 1".into()), ..Outcome::default() };
+        for (outcome, capabilities, access, source) in [
+            (Outcome::default(), &[][..], &hosts, None),
+            (Outcome::default(), network, &hosts, Some("example.org")),
+            (Outcome::default(), network, &Access::default(), Some("tool")),
+            (own.clone(), network, &hosts, Some("page 1")),
+            (own, &[], &hosts, Some("page 1")),
+        ] {
+            let Ok(Done::Ran(outcome)) = Done::of(Ok(outcome), traits(capabilities), access) else { panic!() };
+            assert_eq!(outcome.external.as_deref(), source);
+        }
+        let commands = Access { commands: vec!["cd a && cargo test".into()], ..Access::default() };
+        for (kind, expected) in [(None, OutputKind::Log), (Some(OutputKind::Search), OutputKind::Search)] {
+            let outcome = Outcome { kind, ..Outcome::default() };
+            let Ok(Done::Ran(outcome)) = Done::of(Ok(outcome), traits(&[]), &commands) else { panic!() };
+            assert_eq!(outcome.kind, Some(expected));
+        }
+        for (kind, elsewhere) in [
+            (ErrorKind::Failed, true),
+            (ErrorKind::NotFound, true),
+            (ErrorKind::Timeout, false),
+            (ErrorKind::Cancelled, false),
+        ] {
+            let ended = |capabilities| Done::of(Err(ToolError::new(kind, "x")), traits(capabilities), &hosts);
+            assert_eq!(matches!(ended(network), Ok(Done::FailedElsewhere { .. })), elsewhere, "{kind:?}");
+            assert!(ended(&[]).is_err());
+        }
     }
 }

@@ -70,7 +70,8 @@ pub fn compressed(text: &str, kind: OutputKind, id: &str) -> Option<Compressed> 
         let (first, last) = (run.first, last.first + last.count - 1);
         let how =
             if told { String::new() } else { format!("; the `output` tool shows them: id \"{id}\", offset {first}") };
-        out.push(&format!("[lines {first}-{last} left out{how}]\n"), first);
+        let range = if first == last { format!("line {first}") } else { format!("lines {first}-{last}") };
+        out.push(&format!("[{range} left out{how}]\n"), first);
         told = true;
         at = end;
     }

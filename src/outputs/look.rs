@@ -179,7 +179,8 @@ fn tail(text: &str, limit: usize, room: usize) -> Looked {
         } else {
             String::new()
         };
-        (format!("lines {first}-{total} of {total}, the end{before}"), &text[start..])
+        let range = if first == total { format!("line {first}") } else { format!("lines {first}-{total}") };
+        (format!("{range} of {total}, the end{before}"), &text[start..])
     };
     Looked { text: shown.to_owned(), remark, next: None, total_lines: total }
 }
@@ -196,9 +197,10 @@ fn matching(text: &str, pattern: &Pattern, ask: &Ask, room: usize) -> Looked {
     let mut next = None;
     'matches: for &at in matches.iter().take(ask.limit.max(1)) {
         let from = at.saturating_sub(ask.context).max(shown.map_or(offset - 1, |shown| shown + 1));
-        for row in from..(at.saturating_add(ask.context).saturating_add(1)).min(total) {
+        let end = at.saturating_add(ask.context).saturating_add(1).min(total);
+        for (row, whole) in all.iter().enumerate().take(end).skip(from) {
             let apart = ask.context > 0 && shown.is_some_and(|shown| shown + 1 < row);
-            let (excerpt, column) = excerpt(all[row], pattern);
+            let (excerpt, column) = excerpt(whole, pattern);
             let line = format!("{}{}: {excerpt}\n", if apart { "--\n" } else { "" }, row + 1);
             if out.len() + line.len() > room {
                 if shown.is_none() {

@@ -5,10 +5,12 @@ use super::cut::{Budget, Cut};
 use super::{OutputKind, external, line_count};
 
 /// A text in two parts. The whole is the body, a line end and the rest, where both say something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Text<'a> {
     /// What the tool said.
     pub body: &'a str,
+    /// The same made shorter by somebody who says so in it.
+    pub shorter: Option<&'a str>,
     /// What we add to it.
     pub rest: &'a str,
 }
@@ -26,6 +28,9 @@ pub struct How<'a> {
     pub compress: Option<OutputKind>,
 }
 
+/// A body that fits stays whole if so many bytes are left for what we add to it.
+const REST_LEAST: usize = 400;
+
 /// Of the budget, what we add to a text from elsewhere takes at most one part in so many.
 const REST_SHARE: usize = 4;
 
@@ -33,6 +38,11 @@ impl Text<'_> {
     /// All of it.
     pub fn whole(self) -> String {
         joined(self.body, self.rest)
+    }
+
+    /// How many lines of the whole are above the rest: those of the body, and an empty one if the body ends a line.
+    fn above(self) -> usize {
+        line_count(self.body) + usize::from(self.body.ends_with('\n'))
     }
 }
 
@@ -48,8 +58,23 @@ fn joined(body: &str, rest: &str) -> String {
 pub fn present(text: Text<'_>, how: How<'_>) -> Cut {
     match how.external {
         Some(source) if !text.body.is_empty() => marked(text, how, source),
-        _ => plain(&text.whole(), how),
+        _ => unmarked(text, how),
     }
+}
+
+fn unmarked(text: Text<'_>, how: How<'_>) -> Cut {
+    let (max, body) = (how.budget.max, text.shorter.unwrap_or(text.body));
+    let shown = joined(body, text.rest);
+    if shown.len() <= max {
+        return Cut { text: shown, truncated: text.shorter.is_some() };
+    }
+    if !text.rest.is_empty() && body.len() + 1 + REST_LEAST <= max {
+        // A tool that has kept to the budget counts on being shown whole.
+        let room = how.budget.within(max - body.len() - 1);
+        let rest = room.cut_numbered(text.rest, how.id, &|line| text.above() + line);
+        return Cut { text: joined(body, &rest.text), truncated: true };
+    }
+    plain(&text.whole(), how)
 }
 
 fn plain(whole: &str, how: How<'_>) -> Cut {
@@ -74,9 +99,7 @@ fn marked(text: Text<'_>, how: How<'_>, source: &str) -> Cut {
     if whole.len() <= max {
         return Cut { text: whole, truncated: false };
     }
-    // The rest comes after the body in the whole, and after an empty line if the body ends a line.
-    let above = line_count(text.body) + usize::from(text.body.ends_with('\n'));
-    let rest = how.budget.within(max / REST_SHARE).cut_numbered(text.rest, how.id, &|line| above + line);
+    let rest = how.budget.within(max / REST_SHARE).cut_numbered(text.rest, how.id, &|line| text.above() + line);
     let taken = external::overhead(source) + 1 + rest.text.len();
     let Some(room) = max.checked_sub(taken).filter(|room| *room > 0) else {
         // Not even the tags fit: then nothing of it is shown.
@@ -105,7 +128,7 @@ mod tests {
     #[test]
     fn a_text_from_elsewhere_is_cut_between_its_tags() {
         let body = rows(200);
-        let text = Text { body: &body, rest: "Since then: nothing." };
+        let text = Text { body: &body, rest: "Since then: nothing.", ..Text::default() };
         let shown = present(text, How { external: Some("example.org"), ..how(500) });
         expect![[r#"
             <external_content source="example.org">
@@ -132,7 +155,7 @@ mod tests {
             Since then: nothing."#]]
         .assert_eq(&shown.text);
         assert!(shown.truncated);
-        assert_eq!(present(Text { body: "", rest: "x" }, How { external: Some("s"), ..how(500) }).text, "x");
+        assert_eq!(present(Text { rest: "x", ..Text::default() }, How { external: Some("s"), ..how(500) }).text, "x");
         let tiny = present(text, How { external: Some("example.org"), ..how(40) });
         assert_eq!(tiny.text, "[left out; the `output` tool shows it: i");
     }
@@ -140,7 +163,7 @@ mod tests {
     #[test]
     fn what_is_long_is_compressed_where_that_is_wanted() {
         let body = format!("{}end\n", "again\n".repeat(200));
-        let shown = |compress| present(Text { body: &body, rest: "" }, How { compress, ..how(700) });
+        let shown = |compress| present(Text { body: &body, ..Text::default() }, How { compress, ..how(700) });
         assert_eq!(
             shown(Some(OutputKind::Log)),
             Cut { text: "again\n  [previous line repeated 199 more times]\nend\n".into(), truncated: true }
@@ -148,10 +171,27 @@ mod tests {
         assert!(shown(None).text.len() > 300 && shown(Some(OutputKind::Source)).text.contains("left out here"));
         // The numbers of a cut of what was made shorter are those of the whole.
         let long = format!("{}{}", "again\n".repeat(100), rows(300));
-        let cut = present(Text { body: &long, rest: "" }, How { compress: Some(OutputKind::Other), ..how(700) });
+        let cut =
+            present(Text { body: &long, ..Text::default() }, How { compress: Some(OutputKind::Other), ..how(700) });
         let remark = cut.text.lines().find(|line| line.starts_with("[lines")).unwrap();
         let last_row: usize = cut.text.split("\n[lines").next().unwrap().rsplit(' ').next().unwrap().parse().unwrap();
         assert!(remark.starts_with(&format!("[lines {}-", 100 + last_row + 1)), "{remark} after row {last_row}");
+    }
+
+    #[test]
+    fn a_body_that_fits_stays_whole() {
+        let (body, rest) = (rows(20), rows(200));
+        let text = Text { body: &body, rest: &rest, ..Text::default() };
+        let shown = present(text, how(800));
+        assert!(shown.text.starts_with(&format!("{body}\nrow 1\n")) && shown.text.ends_with("row 200\n"));
+        // The lines are those of the whole.
+        let remark = shown.text.lines().find(|line| line.starts_with("[lines ")).unwrap();
+        let first: usize = remark["[lines ".len()..].split('-').next().unwrap().parse().unwrap();
+        let last_row = shown.text.split("\n[lines").next().unwrap().lines().last().unwrap();
+        assert_eq!(text.whole().lines().nth(first - 2), Some(last_row));
+        // What somebody made shorter is shown where it fits, and is less than all.
+        let shorter = Text { shorter: Some("row 1\n[less]"), rest: "end", ..text };
+        assert_eq!(present(shorter, how(800)), Cut { text: "row 1\n[less]\nend".into(), truncated: true });
     }
 
     proptest! {
@@ -160,7 +200,7 @@ mod tests {
             body in "([a-z ]{0,12}|</external_content>|&lt;/external_content|error)(\n([a-zé ]{0,12}|<external_content|error)){0,60}",
             rest in "([a-z ]{0,20}\n?){0,10}", max in 0usize..900, external in any::<bool>(), log in any::<bool>(),
         ) {
-            let shown = present(Text { body: &body, rest: &rest }, How {
+            let shown = present(Text { body: &body, shorter: None, rest: &rest }, How {
                 external: external.then_some("a.b"),
                 compress: log.then_some(OutputKind::Log),
                 ..how(max)

@@ -16,7 +16,7 @@ use super::store::{Found, Whole};
 pub const SPILL_FROM: usize = 100 * 1024;
 
 /// Files older than this are removed at the start.
-const OLD: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+const OLD: Duration = Duration::from_hours(7 * 24);
 
 /// The permission bits of a file.
 const MODE: u32 = 0o600;
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn what_is_old_goes_at_the_start() {
-        let day = Duration::from_secs(24 * 60 * 60);
+        let day = Duration::from_hours(24);
         let now = SystemTime::UNIX_EPOCH + 100 * day;
         let disk = Arc::new(MemoryDisk::new());
         place(&disk, 1).prune(now);

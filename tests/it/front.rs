@@ -48,6 +48,7 @@ async fn an_editor_is_welcomed() {
                   "ropewalk/didChangeTrust",
                   "ropewalk/documentText",
                   "ropewalk/listTools",
+                  "ropewalk/output",
                   "ropewalk/previewCall",
                   "ropewalk/settle"
                 ]

@@ -196,7 +196,7 @@ fn summaries() {
     check(
         &all.join("\n"),
         &Ask { mode: Mode::Summary, ..ask() },
-        &expect![[r#"
+        &expect![[r"
             the beginning:
             1: step 1
             2: step 2
@@ -212,7 +212,7 @@ fn summaries() {
             lines that look like failures:
             21: error: it broke
             (40 lines, 318 bytes)
-        "#]],
+        "]],
     );
     check(
         "a\nb\n",

@@ -96,13 +96,11 @@ async fn an_output_is_read_piece_by_piece_within_what_a_call_allows() {
         pieces += lines;
         pieces.push('\n');
         rounds += 1;
-        match piece["structuredContent"]["nextOffset"].as_u64() {
-            Some(next) => offset = next,
-            None => {
-                assert!(remark.ends_with("the end)"), "{remark}");
-                break;
-            }
-        }
+        let Some(next) = piece["structuredContent"]["nextOffset"].as_u64() else {
+            assert!(remark.ends_with("the end)"), "{remark}");
+            break;
+        };
+        offset = next;
     }
     assert!(rounds > 5, "{rounds}");
     let whole = editor.ask("ropewalk/output", json!({ "callId": "toolu_w" })).await;

@@ -132,11 +132,25 @@ pub struct OutputSettings {
     pub head_bytes: usize,
     /// Of that, from its end.
     pub tail_bytes: usize,
+    /// At most so much of one output goes to a front end.
+    pub display_bytes: usize,
+    /// At most so much of all outputs of a session is kept in memory; one alone may be longer.
+    pub kept_bytes: usize,
+    /// Whether reports and searches that are too long are first made shorter by what is known of their kind: equal lines
+    /// in a row become one, and of a report the failures and both ends stay.
+    pub compress: bool,
 }
 
 impl Default for OutputSettings {
     fn default() -> Self {
-        OutputSettings { max_bytes: 30_000, head_bytes: 22_000, tail_bytes: 8_000 }
+        OutputSettings {
+            max_bytes: 30_000,
+            head_bytes: 22_000,
+            tail_bytes: 8_000,
+            display_bytes: 500_000,
+            kept_bytes: 16 * 1024 * 1024,
+            compress: false,
+        }
     }
 }
 

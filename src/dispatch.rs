@@ -7,6 +7,7 @@
 mod approve;
 mod arguments;
 mod batch;
+mod bounds;
 pub mod call;
 mod calls;
 mod catalog;
@@ -18,9 +19,11 @@ mod events;
 mod execute;
 mod first_use;
 mod ids;
+mod keep;
 mod late;
 mod names;
 mod nested;
+mod outputs;
 mod preview;
 mod propose;
 mod questions;
@@ -44,6 +47,7 @@ pub use client_tools::{
     RegisterToolsParams, RegisterToolsResult, Registered, Registration, ToolDefinition, UnregisterToolsParams,
     UnregisterToolsResult,
 };
+pub use outputs::{OutputParams, OutputText};
 
 use crate::editor::{News, ToolEvent};
 use crate::jobs::Jobs;
@@ -63,6 +67,7 @@ use catalog::{Entry, Registry, undiscovered};
 use change::{Made, Stopped};
 use events::Reporter;
 use execute::{Limits, cancelled, contained};
+use keep::Keeper;
 use late::Late;
 use nested::{Inside, Kinship, Lineage};
 use preview::Previews;
@@ -90,6 +95,7 @@ pub struct Dispatch {
     nested: TaskTracker,
     /// Work that goes on when the call that began it has ended.
     pub jobs: Arc<Jobs>,
+    keeper: Keeper,
 }
 
 /// A call that has its place in its session's order and has not run yet. Dropped, it gives its place up.
@@ -195,6 +201,7 @@ impl Dispatch {
             kin: Kinship::default(),
             nested: TaskTracker::new(),
             jobs,
+            keeper: Keeper::default(),
         })
     }
 
@@ -269,6 +276,7 @@ impl Dispatch {
             self.late.forget(&gone);
             self.kin.forget(&gone);
             self.jobs.close(&gone);
+            self.keeper.forget(&gone);
         }
         session
     }
@@ -314,8 +322,9 @@ impl Dispatch {
         let ending = Ending { done: ended, made, news: self.late.take(&session.id), words };
         let folders = self.workspace.roots().folders;
         let named = shape::Named { call_id: call_id.clone(), name, number: admitted.number, folders };
-        let result = shape::shape(ending, named, session, budget, timing);
-        let last = reporter.end(&result);
+        let keeping = shape::Keeping { keeper: &self.keeper, session, settings: &settings.output, budget };
+        let shaped = shape::shape(ending, named, &keeping, timing);
+        let last = reporter.end(shaped.result.status, || shaped.detail(&settings.output));
         match &admitted.member {
             Some(member) => member.ended(last),
             None => self.tell(last),
@@ -323,7 +332,7 @@ impl Dispatch {
         let session = session.id.clone();
         drop(admitted);
         self.sessions.rest(&session);
-        result
+        shaped.result
     }
 
     /// The straight line. What was changed is put into `made` as soon as it is, so that it is told however this ends.
@@ -372,7 +381,7 @@ impl Dispatch {
                     let started = clock.now();
                     let outcome = execute::ran(&call).await;
                     call.timing.run_ms = millis(clock.now() - started);
-                    return outcome.map(shape::Done::Ran);
+                    return shape::Done::of(outcome, entry.traits(), &proposal.outline.access);
                 }
                 Planned::Change(changes) => {
                     let so_far = made.insert(Made::default());

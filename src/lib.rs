@@ -11,7 +11,7 @@
 //! | [`replace`] | 1 | pure: the cascade that finds the place an edit means |
 //! | [`permissions`] | 1 | pure: trust, and what a call may do without asking |
 //! | [`syntax`] | 1 | pure: the embedded tree-sitter check |
-//! | [`outputs`] | 1 | pure: budgets for what a model is shown |
+//! | [`outputs`] | 1 | whole outputs: kept, cut, marked, compressed, looked at again |
 //! | [`rpc`] | 1 | a JSON-RPC peer over any pair of pipes |
 //! | [`process`] | 1 | every child process |
 //! | [`workspace`] | 2 | the files as the user sees them: documents, disk, view, commit |

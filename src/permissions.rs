@@ -82,6 +82,7 @@ pub enum Rule {
 const RULES: &[(&str, Rule)] = &[
     ("edit", Rule::Write),
     ("multi_edit", Rule::Write),
+    ("output", Rule::Read),
     ("read", Rule::Read),
     ("tool_search", Rule::Read),
     ("write", Rule::Write),

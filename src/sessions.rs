@@ -25,7 +25,7 @@ pub struct Session {
     /// Its name.
     pub id: String,
     seen: Mutex<HashMap<Key, Sight>>,
-    outputs: Mutex<Store>,
+    outputs: Arc<Mutex<Store>>,
     consents: Mutex<Consents>,
     calls: AtomicU64,
     previews: AtomicU64,
@@ -64,7 +64,7 @@ impl Session {
         Session {
             id: id.to_owned(),
             seen: Mutex::default(),
-            outputs: Mutex::default(),
+            outputs: Arc::default(),
             consents: Mutex::default(),
             calls: AtomicU64::new(0),
             previews: AtomicU64::new(0),
@@ -128,9 +128,14 @@ impl Session {
         lock(&self.seen).get(key).map(|sight| sight.unseen.clone()).unwrap_or_default()
     }
 
-    /// Whole outputs, also of what was cut for the model.
+    /// Whole outputs, also of what was cut for the model; and which call made which.
     pub fn outputs(&self) -> MutexGuard<'_, Store> {
         lock(&self.outputs)
+    }
+
+    /// The same store, for what goes on when the session may be gone.
+    pub fn shared_outputs(&self) -> Arc<Mutex<Store>> {
+        Arc::clone(&self.outputs)
     }
 
     /// What the person said to calls.

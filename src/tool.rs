@@ -24,6 +24,7 @@ pub use slot::{Listed, NestedCall, NestedResult, Slot};
 
 use crate::jobs::Jobs;
 use crate::languages::Languages;
+use crate::outputs::OutputKind;
 use crate::sessions::Session;
 use crate::workspace::{FileChange, Refusal, RefusalKind, Workspace};
 
@@ -144,6 +145,24 @@ pub struct Outcome {
     pub content: Vec<Content>,
     /// The same as data, for front ends.
     pub structured: Option<Value>,
+    /// What sort of text it is, where the tool knows; else it is told from the command line the call runs.
+    pub kind: Option<OutputKind>,
+    /// Where the text comes from, if that is another machine: it is marked as such for the model. The text of a tool
+    /// that talks to others is marked even where this is missing.
+    pub external: Option<String>,
+    /// The text is a view of an output that is kept already: it is not kept again.
+    pub view_of: Option<ViewOf>,
+}
+
+/// Which output a text is a view of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ViewOf {
+    /// Its name.
+    pub id: String,
+    /// Its length in bytes.
+    pub total_bytes: usize,
+    /// Whether the view is less than all of it.
+    pub truncated: bool,
 }
 
 /// What a call is about to do.

@@ -2,6 +2,7 @@
 
 pub mod edit;
 pub mod multi_edit;
+pub mod output;
 pub mod read;
 pub mod tool_search;
 pub mod write;
@@ -15,6 +16,7 @@ pub fn table() -> Vec<Arc<dyn AnyTool>> {
     vec![
         erase(edit::Edit),              //
         erase(multi_edit::MultiEdit),   //
+        erase(output::Output),          //
         erase(read::Read),              //
         erase(tool_search::ToolSearch), //
         erase(write::Write),            //

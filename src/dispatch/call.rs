@@ -8,6 +8,7 @@ pub use super::dialects::Dialect;
 pub use crate::permissions::{DecisionKind, Requirement};
 
 use crate::languages::{DiagnosticsReport, Wait};
+use crate::outputs::OutputKind;
 use crate::tool::{Capability, Content, ErrorKind};
 use crate::workspace::Hunk;
 
@@ -103,6 +104,25 @@ pub struct OutputInfo {
     pub total_bytes: usize,
     /// Whether `content` has less.
     pub truncated: bool,
+    /// What sort of text it is, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<OutputKind>,
+    /// Parts of this result, other than `content`, that are too long to be sent whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A part of a result that is not sent whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LeftOut {
+    /// Which one, for instance `edits[0].unifiedDiff`. A diff or a list is cut at its end; `structuredContent` is absent.
+    pub field: String,
+    /// How many bytes of it are left out (of what is no text: as JSON).
+    pub bytes: usize,
+    /// The output that has all of it, for the `output` method; absent when none has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
 }
 
 /// How long the stages took, in ms.

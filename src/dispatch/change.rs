@@ -9,7 +9,6 @@ use tracing::error;
 use crate::editor::{FileChangeKind, FileChanged, Origin};
 use crate::languages::verdict::render_within;
 use crate::languages::{DiagnosticsReport, Edited, Prepared, WaitMode};
-use crate::outputs;
 use crate::text::{self, LineBreaks, Text};
 use crate::tool::{ErrorKind, ToolError};
 use crate::workspace::paths::uri_of_path;
@@ -30,10 +29,19 @@ const TIMEOUT: &str = "timeout";
 pub(super) struct Made {
     pub edits: Vec<EditResult>,
     /// Words for the model, one entry a file.
-    pub told: Vec<String>,
+    pub told: Vec<Told>,
     pub settling: Vec<(Prepared, Edited)>,
     /// What is known of problems afterwards; `None` when that could not be found out.
     pub report: Option<DiagnosticsReport>,
+}
+
+/// What is said of the change of one file.
+pub(super) struct Told {
+    pub words: String,
+    /// The whole diff, where it tells the model something new.
+    pub diff: String,
+    /// Of the diff the model is shown at most so many bytes; the rest is in the stored output.
+    pub share: usize,
 }
 
 /// Why the changes of a call were not all made.
@@ -207,7 +215,7 @@ pub(super) fn told_jobs(news: &[String]) -> Option<String> {
 }
 
 /// What was done to one file, in words and as a diff.
-fn told(committed: &Committed, notes: &[String], diff_budget: usize) -> String {
+fn told(committed: &Committed, notes: &[String], share: usize) -> Told {
     let shown = &committed.target.shown;
     let mut out = match &committed.before {
         None => format!("Created {shown} ({}).", counted(lines(&committed.after), "line")),
@@ -224,12 +232,8 @@ fn told(committed: &Committed, notes: &[String], diff_budget: usize) -> String {
         }
     }
     // Of a new file the diff is the content that the model sent.
-    let diff = outputs::head(&committed.unified_diff, diff_budget, "diff");
-    if committed.before.is_some() && !diff.is_empty() {
-        out.push('\n');
-        out.push_str(diff.trim_end_matches('\n'));
-    }
-    out
+    let diff = if committed.before.is_some() { committed.unified_diff.trim_end_matches('\n') } else { "" };
+    Told { words: out, diff: diff.to_owned(), share }
 }
 
 fn told_hunks(hunks: &[Hunk]) -> String {

@@ -302,7 +302,7 @@ fn outcome(name: &str, deadline: Duration, answer: Result<RunToolResult, AskErro
     })?;
     let content: Vec<Content> = answer.content.into_iter().map(readable).collect();
     if !answer.is_error {
-        return Ok(Outcome { content, structured: answer.structured_content });
+        return Ok(Outcome { content, structured: answer.structured_content, ..Outcome::default() });
     }
     let words: Vec<String> = content.into_iter().filter_map(words).collect();
     let message = if words.is_empty() { format!("`{name}` failed and did not say why.") } else { words.join("\n") };

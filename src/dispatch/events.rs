@@ -12,7 +12,7 @@ use crate::editor::{Editor, News, ToolEvent, ToolEventKind, WorkDone};
 use crate::ports::Clock;
 use crate::tool::{Progress, Told};
 
-use super::call::{CallResult, Status};
+use super::call::Status;
 
 /// What a running call says is told at most so often.
 const EVERY: Duration = Duration::from_millis(50);
@@ -75,11 +75,11 @@ impl Reporter {
     }
 
     /// The call has ended: tells the rest. Gives the last event, for whoever keeps the order of ends.
-    pub(super) fn end(&self, result: &CallResult) -> Option<ToolEvent> {
+    pub(super) fn end(&self, status: Status, detail: impl FnOnce() -> Option<Value>) -> Option<ToolEvent> {
         self.progress.close();
         self.flush();
         if let Some(token) = self.token.as_ref().filter(|_| self.begun.swap(false, Ordering::Relaxed)) {
-            let message = match result.status {
+            let message = match status {
                 Status::Ok => "done",
                 Status::Error => "failed",
                 Status::Denied => "denied",
@@ -88,7 +88,7 @@ impl Reporter {
             };
             self.editor.tell(News::Progress(token.clone(), WorkDone::End { message: message.to_owned() }));
         }
-        self.made(ToolEventKind::Complete, None, || serde_json::to_value(result).ok())
+        self.made(ToolEventKind::Complete, None, detail)
     }
 
     fn event(&self, kind: ToolEventKind, name: Option<&str>, detail: impl FnOnce() -> Option<Value>) {

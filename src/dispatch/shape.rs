@@ -1,23 +1,60 @@
-//! From how a call ended to its one result: the whole text kept, what the model gets bounded.
+//! From how a call ended to its one result: the whole text kept before anything is cut, what the model gets bounded, and
+//! text from elsewhere marked.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::config::OutputSettings;
 use crate::languages::DiagnosticsReport;
-use crate::outputs::Budget;
+use crate::outputs::{
+    Budget, Cut, How, NewOutput, OutputKind, Text, classify, display, external, head_end, line_count, present,
+};
 use crate::sessions::Session;
-use crate::tool::{Content, ErrorKind, Outcome, ToolError};
+use crate::tool::{Access, Capability, Content, ErrorKind, Outcome, ToolError, Traits, ViewOf};
 
+use super::bounds::{Bounded, bound};
 use super::call::{CallError, CallResult, OutputInfo, Status, Timing};
-use super::change::{Made, told_diagnostics, told_late};
+use super::change::{Made, Told, told_diagnostics, told_late};
+use super::keep::Keeper;
 
-/// How a call ended well.
+/// How a call ended without breaking down.
 pub(super) enum Done {
     /// It ran.
     Ran(Outcome),
+    /// It ran and failed, with words that come from elsewhere.
+    FailedElsewhere { error: ToolError, source: String },
     /// It made its changes, which are in [`Made`].
     Changed,
+}
+
+impl Done {
+    /// How a run ended. Whatever a tool that talks to others says, in success or failure, is text from elsewhere, whether
+    /// the tool calls it so or not.
+    pub(super) fn of(
+        ended: Result<Outcome, ToolError>,
+        traits: Traits<'_>,
+        access: &Access,
+    ) -> Result<Done, ToolError> {
+        let source = traits
+            .capabilities
+            .contains(&Capability::Network)
+            .then(|| access.hosts.first().map_or(traits.name, String::as_str).to_owned());
+        match (ended, source) {
+            (Ok(mut outcome), source) => {
+                outcome.external = outcome.external.or(source);
+                outcome.kind = outcome.kind.or_else(|| access.commands.first().map(|command| classify(command)));
+                Ok(Done::Ran(outcome))
+            }
+            // Those two are our own words.
+            (Err(error), Some(source)) if !matches!(error.kind, ErrorKind::Cancelled | ErrorKind::Timeout) => {
+                Ok(Done::FailedElsewhere { error, source })
+            }
+            (Err(error), _) => Err(error),
+        }
+    }
 }
 
 /// How a call ended, and what it had changed by then.
@@ -41,71 +78,236 @@ pub(super) struct Named {
     pub folders: Vec<PathBuf>,
 }
 
-/// The result. Text is joined into one piece and cut to the budget; the whole goes into the session's store.
-pub(super) fn shape(ending: Ending, named: Named, session: &Session, budget: Budget, timing: Timing) -> CallResult {
-    let Ending { done, made, news, words } = ending;
-    let failed = done.as_ref().err().cloned();
-    let (mut text, mut others, mut structured) = (Vec::new(), Vec::new(), None);
+/// Where outputs are kept, and how much is shown.
+pub(super) struct Keeping<'a> {
+    pub keeper: &'a Keeper,
+    pub session: &'a Session,
+    pub settings: &'a OutputSettings,
+    pub budget: Budget,
+}
+
+/// A result, and all of its text where `content` has less.
+pub(super) struct Shaped {
+    pub result: CallResult,
+    whole: Option<Arc<str>>,
+}
+
+impl Shaped {
+    /// The result for a front end that shows it: with the end of what was cut for the model as `display`.
+    pub(super) fn detail(&self, settings: &OutputSettings) -> Option<Value> {
+        let mut detail = serde_json::to_value(&self.result).ok()?;
+        if let (Some(whole), Some(fields)) = (&self.whole, detail.as_object_mut()) {
+            fields.insert("display".to_owned(), display(whole, settings.display_bytes).into());
+        }
+        Some(detail)
+    }
+}
+
+/// The words of a call.
+#[derive(Default)]
+struct Words {
+    /// What the tool said.
+    body: String,
+    /// The same with less of the diffs, where they are long.
+    shorter: Option<String>,
+    /// What we add to it.
+    rest: Vec<String>,
+    external: Option<String>,
+    kind: Option<OutputKind>,
+    view_of: Option<ViewOf>,
+}
+
+/// The result. Text is joined into one piece and cut to the budget; the whole goes into the session's store first.
+pub(super) fn shape(ending: Ending, named: Named, keeping: &Keeping<'_>, timing: Timing) -> Shaped {
+    let Ending { done, made, news, words: said } = ending;
+    let id = format!("o{}", named.number);
+    let (mut words, mut others, mut structured, mut failed) = (Words::default(), Vec::new(), None, None);
     match done {
         Ok(Done::Ran(outcome)) => {
             structured = outcome.structured;
+            let mut text = Vec::new();
             for content in outcome.content {
                 match content {
                     Content::Text { text: piece } => text.push(piece),
                     image @ Content::Image { .. } => others.push(image),
                 }
             }
+            text.retain(|piece| !piece.is_empty());
+            words.body = text.join("\n");
+            (words.external, words.kind, words.view_of) = (outcome.external, outcome.kind, outcome.view_of);
+        }
+        Ok(Done::FailedElsewhere { error, source }) => {
+            words.body.clone_from(&error.message);
+            words.external = Some(source);
+            failed = Some(error);
         }
         Ok(Done::Changed) => {}
-        Err(error) => text.push(error.message),
+        Err(error) => {
+            words.body.clone_from(&error.message);
+            failed = Some(error);
+        }
     }
     let applied = made.as_ref().and_then(|made| super::applied(made, failed.as_ref()));
     let (mut edits, mut diagnostics) = (None, None);
     if let Some(made) = made {
         if failed.is_some() && !made.edits.is_empty() {
-            text.push("What was done before that:".to_owned());
+            words.body.push_str("\nWhat was done before that:");
         }
-        text.extend(made.told);
+        words.tell(&made.told, &id);
         if !made.edits.is_empty() {
-            text.push(told_diagnostics(made.report.as_ref(), &named.folders));
+            words.rest.push(told_diagnostics(made.report.as_ref(), &named.folders));
             edits = Some(made.edits);
             diagnostics = made.report;
         }
     }
     if let Some(mut news) = news {
-        text.push(told_late(&news, &named.folders));
+        words.rest.push(told_late(&news, &named.folders));
         // What the call's own edits brought comes first.
         diagnostics.get_or_insert_default().documents.append(&mut news.documents);
     }
-    text.extend(words);
-    text.retain(|piece| !piece.is_empty());
-    let (piece, output) = bounded(&text.join("\n"), named.number, session, budget);
-    let mut content: Vec<Content> = piece.map(Content::text).into_iter().collect();
+    words.rest.extend(said);
+    let max = keeping.settings.display_bytes;
+    let data = failed.as_mut().and_then(|error| error.data.take());
+    let Bounded { structured, data, left_out, whole } =
+        bound(structured, data, edits.as_deref_mut().unwrap_or_default(), max, &id);
+    let kept = Kept { id, call_id: &named.call_id, tool: &named.name, keeping };
+    for (id, text) in &whole {
+        kept.keep(id, Arc::from(text.as_str()), words.external.clone(), None);
+    }
+    let (shown, mut output, whole) = kept.shown(words);
+    if let Some(first) = left_out.first().and_then(|left| left.output.clone())
+        && output.is_none()
+    {
+        output = Some(OutputInfo { id: first, total_bytes: 0, truncated: true, kind: None, left_out: Vec::new() });
+    }
+    if let Some(output) = &mut output {
+        output.left_out = left_out;
+    }
+    let mut content: Vec<Content> = shown.map(Content::text).into_iter().collect();
     content.append(&mut others);
-    CallResult {
+    let result = CallResult {
         call_id: named.call_id,
         name: named.name,
         status: status(failed.as_ref()),
         is_error: failed.is_some(),
         content,
         structured_content: structured,
-        error: failed.map(|error| CallError { kind: error.kind, data: error.data.unwrap_or(Value::Null) }),
+        error: failed.map(|error| CallError { kind: error.kind, data: data.unwrap_or(Value::Null) }),
         applied,
         edits,
         diagnostics,
         output,
         timing,
+    };
+    Shaped { result, whole }
+}
+
+impl Words {
+    /// What was done to files: all of it into the body, and with the beginnings of long diffs into the shorter one.
+    fn tell(&mut self, told: &[Told], id: &str) {
+        let mut shorter = self.body.clone();
+        let mut less = false;
+        for Told { words, diff, share } in told {
+            for text in [&mut self.body, &mut shorter] {
+                if !text.is_empty() {
+                    text.push('\n');
+                }
+                text.push_str(words);
+                if !diff.is_empty() {
+                    text.push('\n');
+                }
+            }
+            let above = line_count(&self.body);
+            self.body.push_str(diff);
+            let end = head_end(diff, *share);
+            shorter.push_str(diff[..end].trim_end_matches('\n'));
+            if end < diff.len() {
+                less = true;
+                let (first, last) = (above + line_count(&diff[..end]) + 1, above + line_count(diff));
+                if end > 0 {
+                    shorter.push('\n');
+                }
+                let _ = write!(
+                    shorter,
+                    "[lines {first}-{last}, the rest of the diff, left out here; the `output` tool shows them: id \"{id}\", \
+                     offset {first}]"
+                );
+            }
+        }
+        self.shorter = less.then_some(shorter);
     }
 }
 
-fn bounded(text: &str, number: u64, session: &Session, budget: Budget) -> (Option<String>, Option<OutputInfo>) {
-    if text.is_empty() {
-        return (None, None);
+/// What keeps the outputs of one call.
+struct Kept<'a> {
+    id: String,
+    call_id: &'a str,
+    tool: &'a str,
+    keeping: &'a Keeping<'a>,
+}
+
+impl Kept<'_> {
+    fn keep(&self, id: &str, text: Arc<str>, external: Option<String>, kind: Option<OutputKind>) {
+        let new = NewOutput {
+            id: id.to_owned(),
+            call_id: self.call_id.to_owned(),
+            tool: self.tool.to_owned(),
+            text,
+            external,
+            kind,
+        };
+        self.keeping.keeper.keep(self.keeping.session, new, self.keeping.settings.kept_bytes);
     }
-    let id = format!("o{number}");
-    session.outputs().put(&id, text);
-    let cut = budget.cut(text, &id);
-    (Some(cut.text), Some(OutputInfo { id, total_bytes: text.len(), truncated: cut.truncated }))
+
+    /// What the model is given of the words, where the whole is, and the whole where that is more.
+    fn shown(&self, words: Words) -> (Option<String>, Option<OutputInfo>, Option<Arc<str>>) {
+        let Words { body, shorter, mut rest, external, kind, view_of } = words;
+        rest.retain(|piece| !piece.is_empty());
+        let rest = rest.join("\n");
+        if let Some(view) = view_of {
+            let shown = self.again(&body, &rest, external.as_deref());
+            let ViewOf { id, total_bytes, truncated } = view;
+            return (Some(shown), Some(OutputInfo { id, total_bytes, truncated, kind, left_out: Vec::new() }), None);
+        }
+        let text = Text { body: &body, shorter: shorter.as_deref(), rest: &rest };
+        let whole: Arc<str> = text.whole().into();
+        if whole.is_empty() {
+            return (None, None, None);
+        }
+        self.keep(&self.id, Arc::clone(&whole), external.clone(), kind);
+        let how = How {
+            budget: self.keeping.budget,
+            id: &self.id,
+            external: external.as_deref(),
+            compress: kind.filter(|_| self.keeping.settings.compress),
+        };
+        let Cut { text: shown, truncated } = present(text, how);
+        let info = OutputInfo { id: self.id.clone(), total_bytes: whole.len(), truncated, kind, left_out: Vec::new() };
+        (Some(shown), Some(info), truncated.then_some(whole))
+    }
+
+    /// A view of an output that is kept already. The tool has kept to the budget; what we add to it is cut to what is
+    /// left, and kept itself where it is.
+    fn again(&self, body: &str, rest: &str, external: Option<&str>) -> String {
+        let max = self.keeping.budget.max;
+        let mut shown = external.map_or_else(|| body.to_owned(), |source| external::wrapped(body, source));
+        if shown.len() > max {
+            // No room for the tags, or hardly for a character.
+            if external.is_some() {
+                shown = String::from("[there is no room for text from elsewhere; allow more bytes]");
+            }
+            shown.truncate(shown.floor_char_boundary(max));
+        }
+        let room = max.saturating_sub(shown.len() + 1);
+        if rest.is_empty() || room == 0 {
+            return shown;
+        }
+        let cut = self.keeping.budget.within(room).cut(rest, &self.id);
+        if cut.truncated {
+            self.keep(&self.id, Arc::from(rest), None, None);
+        }
+        format!("{shown}\n{}", cut.text)
+    }
 }
 
 fn status(failed: Option<&ToolError>) -> Status {
@@ -114,5 +316,58 @@ fn status(failed: Option<&ToolError>) -> Status {
         Some(ErrorKind::Denied) => Status::Denied,
         Some(ErrorKind::Cancelled) => Status::Cancelled,
         Some(_) => Status::Error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn traits(capabilities: &'static [Capability]) -> Traits<'static> {
+        Traits {
+            name: "tool",
+            title: "A tool",
+            capabilities,
+            parallel: false,
+            deferred: false,
+            free_form: None,
+            deadline: Duration::from_secs(1),
+            aliases: &[],
+            names: &[],
+        }
+    }
+
+    #[test]
+    fn what_is_from_elsewhere_and_what_kind_it_is() {
+        let network: &[Capability] = &[Capability::Network];
+        let hosts = Access { hosts: vec!["example.org".into()], ..Access::default() };
+        let own = Outcome { external: Some("page 1".into()), ..Outcome::default() };
+        for (outcome, capabilities, access, source) in [
+            (Outcome::default(), &[][..], &hosts, None),
+            (Outcome::default(), network, &hosts, Some("example.org")),
+            (Outcome::default(), network, &Access::default(), Some("tool")),
+            (own.clone(), network, &hosts, Some("page 1")),
+            (own, &[], &hosts, Some("page 1")),
+        ] {
+            let Ok(Done::Ran(outcome)) = Done::of(Ok(outcome), traits(capabilities), access) else { panic!() };
+            assert_eq!(outcome.external.as_deref(), source);
+        }
+        let commands = Access { commands: vec!["cd a && cargo test".into()], ..Access::default() };
+        for (kind, expected) in [(None, OutputKind::Log), (Some(OutputKind::Search), OutputKind::Search)] {
+            let outcome = Outcome { kind, ..Outcome::default() };
+            let Ok(Done::Ran(outcome)) = Done::of(Ok(outcome), traits(&[]), &commands) else { panic!() };
+            assert_eq!(outcome.kind, Some(expected));
+        }
+        for (kind, elsewhere) in [
+            (ErrorKind::Failed, true),
+            (ErrorKind::NotFound, true),
+            (ErrorKind::Timeout, false),
+            (ErrorKind::Cancelled, false),
+        ] {
+            let ended = |capabilities| Done::of(Err(ToolError::new(kind, "x")), traits(capabilities), &hosts);
+            assert_eq!(matches!(ended(network), Ok(Done::FailedElsewhere { .. })), elsewhere, "{kind:?}");
+            assert!(ended(&[]).is_err());
+        }
     }
 }

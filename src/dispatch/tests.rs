@@ -4,3 +4,4 @@ mod changes;
 mod consent;
 mod kit;
 mod lives;
+mod outputs;

@@ -1,57 +1,260 @@
-//! Whole outputs, kept for as long as a session's share of memory allows.
+//! Whole outputs of one session, kept for as long as its share of memory and disk allows. Pure: what has to be written,
+//! removed or read is told to the caller.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A session keeps at most so many bytes of outputs.
-const KEPT_BYTES: usize = 16 * 1024 * 1024;
+use super::OutputKind;
+use super::spill::SPILL_FROM;
 
-/// Outputs by id, the oldest first.
-#[derive(Debug)]
-pub struct Store {
-    kept: VecDeque<(String, Arc<str>)>,
-    bytes: usize,
-    limit: usize,
+/// At most so many outputs are known, however small they are.
+const MOST: usize = 10_000;
+
+/// A session keeps at most so many bytes of outputs on the disk.
+const DISK_BYTES: usize = 256 * 1024 * 1024;
+
+/// An output to keep.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewOutput {
+    /// Its name.
+    pub id: String,
+    /// The call that made it.
+    pub call_id: String,
+    /// The tool of that call.
+    pub tool: String,
+    /// All of it.
+    pub text: Arc<str>,
+    /// Where it comes from, if it is text from elsewhere.
+    pub external: Option<String>,
+    /// What sort of text it is, where that is known.
+    pub kind: Option<OutputKind>,
 }
 
-impl Default for Store {
-    fn default() -> Store {
-        Store::with_limit(KEPT_BYTES)
-    }
+/// What is to be done after an output was kept.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Put {
+    /// Write it to the disk, and report by [`Store::written`] with this number.
+    pub write: Option<u64>,
+    /// Files of outputs that are kept no longer.
+    pub remove: Vec<PathBuf>,
+}
+
+/// Where the whole text is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Whole {
+    /// Here.
+    Memory(Arc<str>),
+    /// In a file.
+    Disk(PathBuf),
+}
+
+/// An output that is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// What is known of it.
+    pub kept: Kept,
+    /// Its text.
+    pub whole: Whole,
+}
+
+/// What is known of an output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// Its name.
+    pub id: String,
+    /// The call that made it.
+    pub call_id: String,
+    /// The tool of that call.
+    pub tool: String,
+    /// Its length in bytes.
+    pub bytes: usize,
+    /// Where it comes from, if it is text from elsewhere.
+    pub external: Option<String>,
+    /// What sort of text it is, where that is known.
+    pub kind: Option<OutputKind>,
+}
+
+/// Outputs by id, the longest unused first.
+#[derive(Debug, Default)]
+pub struct Store {
+    outputs: VecDeque<Output>,
+    /// What those in memory take, without those that only wait to be on the disk.
+    bytes: usize,
+    disk_bytes: usize,
+    puts: u64,
+}
+
+#[derive(Debug)]
+struct Output {
+    kept: Kept,
+    put: u64,
+    text: Option<Arc<str>>,
+    /// Whether its text counts as in memory.
+    counted: bool,
+    disk: OnDisk,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum OnDisk {
+    No,
+    Soon,
+    At(PathBuf),
 }
 
 impl Store {
-    /// A store that keeps at most `limit` bytes, and always the newest output.
-    pub fn with_limit(limit: usize) -> Store {
-        Store { kept: VecDeque::new(), bytes: 0, limit }
+    /// Keeps an output; the longest unused ones make room for it in `limit` bytes of memory. It stays itself, however
+    /// long it is. `spills`: there is a place on the disk for what is long.
+    pub fn put(&mut self, new: NewOutput, limit: usize, spills: bool) -> Put {
+        let mut done = Put::default();
+        if let Some(at) = self.position(&new.id) {
+            self.drop_at(at, &mut done.remove);
+        }
+        self.puts += 1;
+        let NewOutput { id, call_id, tool, text, external, kind } = new;
+        let bytes = text.len();
+        let writes = spills && bytes > SPILL_FROM;
+        done.write = writes.then_some(self.puts);
+        self.bytes += bytes;
+        self.outputs.push_back(Output {
+            kept: Kept { id, call_id, tool, bytes, external, kind },
+            put: self.puts,
+            text: Some(text),
+            counted: true,
+            disk: if writes { OnDisk::Soon } else { OnDisk::No },
+        });
+        self.make_room(limit, &mut done.remove);
+        done
     }
 
-    /// Keeps an output; the oldest ones make room for it.
-    pub fn put(&mut self, id: &str, text: &str) {
-        self.remove(id);
-        self.bytes += text.len();
-        self.kept.push_back((id.to_owned(), Arc::from(text)));
-        while self.bytes > self.limit && self.kept.len() > 1 {
-            if let Some((_, oldest)) = self.kept.pop_front() {
-                self.bytes -= oldest.len();
+    /// The output of that number was written to the disk, or could not be (`None`). Answers a file that nobody wants.
+    pub fn written(&mut self, put: u64, path: Option<PathBuf>) -> Vec<PathBuf> {
+        let mut remove = Vec::new();
+        let Some(at) = self.outputs.iter().position(|output| output.put == put) else {
+            return path.into_iter().collect();
+        };
+        let output = &mut self.outputs[at];
+        if let Some(path) = path {
+            output.disk = OnDisk::At(path);
+            self.disk_bytes += output.kept.bytes;
+            if !output.counted {
+                output.text = None;
             }
+            self.spare_disk(&mut remove);
+        } else {
+            output.disk = OnDisk::No;
+            if !output.counted {
+                self.drop_at(at, &mut remove);
+            }
+        }
+        remove
+    }
+
+    /// Whether the output of that number is still to be written.
+    pub fn wants(&self, put: u64) -> bool {
+        self.outputs.iter().any(|output| output.put == put && output.disk == OnDisk::Soon)
+    }
+
+    /// A whole output, by its name or else by the call that made it (the last of that name). Nothing is evicted by
+    /// that; what is asked for is wanted, and goes last.
+    pub fn find(&mut self, name: &str) -> Option<Found> {
+        let of_call =
+            || self.outputs.iter().filter(|output| output.kept.call_id == name).max_by_key(|output| output.put);
+        let put = match self.position(name) {
+            Some(at) => self.outputs[at].put,
+            None => of_call()?.put,
+        };
+        let at = self.outputs.iter().position(|output| output.put == put)?;
+        let output = self.outputs.remove(at)?;
+        let whole = match (&output.text, &output.disk) {
+            (Some(text), _) => Some(Whole::Memory(Arc::clone(text))),
+            (None, OnDisk::At(path)) => Some(Whole::Disk(path.clone())),
+            (None, _) => None,
+        };
+        let kept = output.kept.clone();
+        self.outputs.push_back(output);
+        Some(Found { kept, whole: whole? })
+    }
+
+    /// The name of the output of a call, if it is kept: of several of that name the last.
+    pub fn of_call(&self, call_id: &str) -> Option<&str> {
+        let of_call = self.outputs.iter().filter(|output| output.kept.call_id == call_id);
+        of_call.max_by_key(|output| output.put).map(|output| output.kept.id.as_str())
+    }
+
+    /// Every output that is kept, in the order in which they were made.
+    pub fn all(&self) -> Vec<Kept> {
+        let mut all: Vec<&Output> = self.outputs.iter().collect();
+        all.sort_unstable_by_key(|output| output.put);
+        all.into_iter().map(|output| output.kept.clone()).collect()
+    }
+
+    /// Keeps nothing any more; answers the files that nobody wants now.
+    pub fn clear(&mut self) -> Vec<PathBuf> {
+        let mut remove = Vec::new();
+        while !self.outputs.is_empty() {
+            self.drop_at(0, &mut remove);
+        }
+        remove
+    }
+
+    fn position(&self, id: &str) -> Option<usize> {
+        self.outputs.iter().position(|output| output.kept.id == id)
+    }
+
+    fn drop_at(&mut self, at: usize, remove: &mut Vec<PathBuf>) {
+        let Some(output) = self.outputs.remove(at) else { return };
+        if output.counted {
+            self.bytes -= output.kept.bytes;
+        }
+        if let OnDisk::At(path) = output.disk {
+            self.disk_bytes -= output.kept.bytes;
+            remove.push(path);
         }
     }
 
-    /// A whole output, if it is still kept. What is asked for is wanted, and goes last.
-    pub fn get(&mut self, id: &str) -> Option<Arc<str>> {
-        let at = self.kept.iter().position(|(kept, _)| kept == id)?;
-        let entry = self.kept.remove(at)?;
-        let text = Arc::clone(&entry.1);
-        self.kept.push_back(entry);
-        Some(text)
+    /// The longest unused leave the memory; of those that are not on the disk, nothing is left.
+    fn make_room(&mut self, limit: usize, remove: &mut Vec<PathBuf>) {
+        let mut at = 0;
+        while self.bytes > limit && at + 1 < self.outputs.len() {
+            let output = &mut self.outputs[at];
+            if !output.counted {
+                at += 1;
+                continue;
+            }
+            if output.disk == OnDisk::No {
+                self.drop_at(at, remove);
+                continue;
+            }
+            // One that is being written is held until it is: what is promised is there.
+            output.counted = false;
+            if output.disk != OnDisk::Soon {
+                output.text = None;
+            }
+            self.bytes -= output.kept.bytes;
+            at += 1;
+        }
+        while self.outputs.len() > MOST {
+            self.drop_at(0, remove);
+        }
     }
 
-    fn remove(&mut self, id: &str) {
-        if let Some(at) = self.kept.iter().position(|(kept, _)| kept == id)
-            && let Some((_, text)) = self.kept.remove(at)
-        {
-            self.bytes -= text.len();
+    /// The longest unused leave the disk, and with that are gone, unless they are in memory.
+    fn spare_disk(&mut self, remove: &mut Vec<PathBuf>) {
+        let mut at = 0;
+        while self.disk_bytes > DISK_BYTES && at + 1 < self.outputs.len() {
+            let output = &mut self.outputs[at];
+            if !matches!(output.disk, OnDisk::At(_)) {
+                at += 1;
+            } else if output.counted {
+                if let OnDisk::At(path) = std::mem::replace(&mut output.disk, OnDisk::No) {
+                    remove.push(path);
+                }
+                self.disk_bytes -= output.kept.bytes;
+                at += 1;
+            } else {
+                self.drop_at(at, remove);
+            }
         }
     }
 }
@@ -59,51 +262,155 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    fn new(id: &str, text: &str) -> NewOutput {
+        NewOutput {
+            id: id.to_owned(),
+            call_id: format!("call-{id}"),
+            tool: "read".to_owned(),
+            text: Arc::from(text),
+            external: None,
+            kind: None,
+        }
+    }
+
+    fn put(store: &mut Store, id: &str, text: &str, limit: usize) {
+        assert_eq!(store.put(new(id, text), limit, false), Put::default());
+    }
+
+    fn names(store: &Store) -> Vec<String> {
+        store.all().into_iter().map(|kept| kept.id).collect()
+    }
 
     #[test]
     fn the_oldest_make_room() {
-        let mut store = Store::with_limit(20);
+        let mut store = Store::default();
         for id in ["o1", "o2", "o3"] {
-            store.put(id, "12345678");
+            put(&mut store, id, "12345678", 20);
         }
-        assert_eq!((store.get("o1"), store.get("o2").is_some(), store.get("o3").is_some()), (None, true, true));
+        assert_eq!(names(&store), ["o2", "o3"]);
+        assert_eq!((store.find("o1"), store.of_call("call-o1"), store.of_call("call-o2")), (None, None, Some("o2")));
     }
 
     #[test]
     fn a_session_keeps_at_most_16_mib() {
         let (mut store, text) = (Store::default(), "x".repeat(1024 * 1024));
+        let limit = crate::config::OutputSettings::default().kept_bytes;
         for number in 0..40 {
-            store.put(&format!("o{number}"), &text);
+            put(&mut store, &format!("o{number}"), &text, limit);
         }
-        let kept: usize = store.kept.iter().map(|(_, text)| text.len()).sum();
-        assert_eq!((kept, store.bytes, store.kept.len()), (16 * 1024 * 1024, 16 * 1024 * 1024, 16));
-        assert_eq!((store.get("o23"), store.get("o24").is_some()), (None, true));
+        assert_eq!((store.bytes, store.outputs.len()), (16 * 1024 * 1024, 16));
+        assert_eq!((store.find("o23"), store.find("o24").is_some()), (None, true));
     }
 
     #[test]
-    fn what_is_read_stays_longer() {
-        let mut store = Store::with_limit(20);
-        store.put("o1", "12345678");
-        store.put("o2", "12345678");
-        store.get("o1");
-        store.put("o3", "12345678");
-        assert_eq!((store.get("o1").is_some(), store.get("o2")), (true, None));
+    fn what_is_read_stays_longer_and_reading_evicts_nothing() {
+        let mut store = Store::default();
+        put(&mut store, "o1", "12345678", 20);
+        put(&mut store, "o2", "12345678", 20);
+        for _ in 0..100 {
+            let found = store.find("call-o1").unwrap();
+            assert_eq!((found.kept.id.as_str(), found.whole), ("o1", Whole::Memory(Arc::from("12345678"))));
+        }
+        assert_eq!(names(&store), ["o1", "o2"]);
+        put(&mut store, "o3", "12345678", 20);
+        assert_eq!(names(&store), ["o1", "o3"]);
     }
 
     #[test]
     fn one_that_is_too_long_is_kept_alone() {
-        let mut store = Store::with_limit(4);
-        store.put("o1", "ab");
-        store.put("o2", "0123456789");
-        assert_eq!((store.get("o1"), store.get("o2").as_deref()), (None, Some("0123456789")));
+        let mut store = Store::default();
+        put(&mut store, "o1", "ab", 4);
+        put(&mut store, "o2", "0123456789", 4);
+        assert_eq!(names(&store), ["o2"]);
     }
 
     #[test]
     fn the_same_id_is_replaced() {
-        let mut store = Store::with_limit(10);
-        store.put("o1", "12345678");
-        store.put("o1", "1234567");
-        store.put("o2", "123");
-        assert_eq!(store.get("o1").as_deref(), Some("1234567"));
+        let mut store = Store::default();
+        put(&mut store, "o1", "12345678", 10);
+        put(&mut store, "o1", "1234567", 10);
+        put(&mut store, "o2", "123", 10);
+        assert_eq!(store.find("o1").unwrap().whole, Whole::Memory(Arc::from("1234567")));
+    }
+
+    #[test]
+    fn of_two_calls_of_one_name_the_last_counts() {
+        let mut store = Store::default();
+        for id in ["o1", "o2"] {
+            store.put(NewOutput { call_id: "toolu_1".into(), ..new(id, id) }, 100, false);
+        }
+        store.find("o1");
+        assert_eq!(store.of_call("toolu_1"), Some("o2"));
+        assert_eq!(store.find("toolu_1").unwrap().kept.id, "o2");
+    }
+
+    #[test]
+    fn what_is_on_the_disk_outlives_its_place_in_memory() {
+        let mut store = Store::default();
+        let long = "x".repeat(SPILL_FROM + 1);
+        let first = store.put(new("o1", &long), SPILL_FROM, true).write.unwrap();
+        // Evicted while it is being written: it is still there.
+        let second = store.put(new("o2", &long), SPILL_FROM, true).write.unwrap();
+        assert!(store.wants(first) && matches!(store.find("o1").unwrap().whole, Whole::Memory(_)));
+        assert_eq!(store.written(first, Some("/s/1".into())), Vec::<PathBuf>::new());
+        assert_eq!(store.find("o1").unwrap().whole, Whole::Disk("/s/1".into()));
+        assert!(!store.wants(first) && store.bytes == long.len());
+        // One that could not be written is gone with its place in memory, and nothing is promised.
+        store.put(new("o3", "short"), SPILL_FROM, true);
+        assert_eq!(store.written(second, None), Vec::<PathBuf>::new());
+        assert_eq!(names(&store), ["o1", "o3"]);
+        assert_eq!(store.clear(), [PathBuf::from("/s/1")]);
+        assert_eq!((names(&store).len(), store.bytes, store.disk_bytes), (0, 0, 0));
+        // Written after all, but for nobody.
+        assert!(!store.wants(second));
+        assert_eq!(store.written(second, Some("/s/2".into())), [PathBuf::from("/s/2")]);
+    }
+
+    #[test]
+    fn short_ones_and_those_without_a_place_are_not_written() {
+        let mut store = Store::default();
+        assert_eq!(store.put(new("o1", &"x".repeat(SPILL_FROM)), 1 << 20, true).write, None);
+        assert_eq!(store.put(new("o2", &"x".repeat(SPILL_FROM + 1)), 1 << 20, false).write, None);
+    }
+
+    proptest! {
+        #[test]
+        fn the_counts_stay_right(steps in prop::collection::vec((0..4u8, 0..6usize, 0..3usize), 0..80)) {
+            let (mut store, sizes) = (Store::default(), [10, SPILL_FROM + 1, 2 * SPILL_FROM]);
+            let (mut pending, mut files) = (Vec::new(), Vec::new());
+            for (step, name, size) in steps {
+                match step {
+                    0 => {
+                        let put = store.put(new(&format!("o{name}"), &"x".repeat(sizes[size])), 3 * SPILL_FROM, true);
+                        pending.extend(put.write);
+                        files.retain(|file| !put.remove.contains(file));
+                    }
+                    1 => if let Some(number) = pending.pop() {
+                        let path = PathBuf::from(format!("/{number}"));
+                        files.push(path.clone());
+                        let remove = store.written(number, Some(path));
+                        files.retain(|file| !remove.contains(file));
+                    },
+                    2 => if let Some(number) = pending.pop() {
+                        let remove = store.written(number, None);
+                        files.retain(|file| !remove.contains(file));
+                    },
+                    _ => { store.find(&format!("o{name}")); }
+                }
+                let counted: usize = store.outputs.iter().filter(|o| o.counted).map(|o| o.kept.bytes).sum();
+                prop_assert_eq!(store.bytes, counted);
+                let mut on_disk: Vec<PathBuf> = store.outputs.iter().filter_map(|o| match &o.disk {
+                    OnDisk::At(path) => Some(path.clone()),
+                    _ => None,
+                }).collect();
+                on_disk.sort();
+                files.sort();
+                prop_assert_eq!(&on_disk, &files, "every file has its output");
+                prop_assert!(store.outputs.iter().all(|o| o.text.is_some() || matches!(o.disk, OnDisk::At(_))));
+                prop_assert!(store.bytes <= 3 * SPILL_FROM);
+            }
+        }
     }
 }

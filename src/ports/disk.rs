@@ -6,6 +6,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// What a path names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +62,12 @@ pub trait Disk: Send + Sync + 'static {
     fn read_dir(&self, path: &Path) -> io::Result<Vec<DirEntry>>;
     /// Makes a directory and its parents; content with one that is there.
     fn create_dir_all(&self, path: &Path) -> io::Result<()>;
+    /// Makes a directory for nobody but the user we run as (mode 0700), and its parents as usual. Content with one that
+    /// is there and belongs to that user, whose mode is then made so; anything else there (a link, too) is an error of the
+    /// kind [`io::ErrorKind::PermissionDenied`] or [`io::ErrorKind::NotADirectory`].
+    fn create_private_dir(&self, path: &Path) -> io::Result<()>;
+    /// When what a path names, links not followed, was last changed.
+    fn modified(&self, path: &Path) -> io::Result<SystemTime>;
     /// Puts `bytes` in the place of the file as one step: a temporary file beside it, flushed to the disk, renamed over
     /// it, and the directory flushed. `mode` are the permission bits of the new file; its group is the old file's.
     /// `still` is asked just before the rename; if it says no, nothing changes and the error kind is

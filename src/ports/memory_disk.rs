@@ -1,10 +1,11 @@
 //! A disk in memory, for tests: files, hard and symbolic links, failures to order, and hooks between two steps.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 use rustix::io::Errno;
 
@@ -18,13 +19,13 @@ const MAX_LINKS: usize = 40;
 pub enum Operation {
     /// [`Disk::read`]
     Read,
-    /// [`Disk::metadata`] and [`Disk::link_metadata`]
+    /// [`Disk::metadata`], [`Disk::link_metadata`] and [`Disk::modified`]
     Metadata,
     /// [`Disk::canonicalize`] and [`Disk::read_link`]
     Canonicalize,
     /// [`Disk::read_dir`]
     ReadDir,
-    /// [`Disk::create_dir_all`]
+    /// [`Disk::create_dir_all`] and [`Disk::create_private_dir`]
     CreateDirAll,
     /// [`Disk::replace`]
     Replace,
@@ -54,6 +55,8 @@ pub struct MemoryDisk {
 struct Inner {
     nodes: BTreeMap<PathBuf, Node>,
     files: BTreeMap<usize, File>,
+    /// Directories of mode 0700.
+    private: BTreeSet<PathBuf>,
     next: usize,
     failures: BTreeMap<(Operation, PathBuf), io::ErrorKind>,
     changes: Vec<(Operation, PathBuf)>,
@@ -72,6 +75,7 @@ struct File {
     bytes: Vec<u8>,
     mode: u32,
     owned: bool,
+    modified: SystemTime,
 }
 
 impl Default for MemoryDisk {
@@ -79,6 +83,7 @@ impl Default for MemoryDisk {
         let inner = Inner {
             nodes: BTreeMap::from([(PathBuf::from("/"), Node::Directory)]),
             files: BTreeMap::new(),
+            private: BTreeSet::new(),
             next: 0,
             failures: BTreeMap::new(),
             changes: Vec::new(),
@@ -159,6 +164,13 @@ impl MemoryDisk {
         match inner.file_mut(path) {
             Some(file) => file.bytes = bytes,
             None => inner.insert(path, bytes, 0o644),
+        }
+    }
+
+    /// Gives an existing file another time of its last change.
+    pub fn touch(&self, path: impl AsRef<Path>, modified: SystemTime) {
+        if let Some(file) = self.lock().file_mut(path.as_ref()) {
+            file.modified = modified;
         }
     }
 
@@ -251,7 +263,7 @@ impl Inner {
 
     fn insert(&mut self, path: &Path, bytes: Vec<u8>, mode: u32) {
         self.make_folders(path.parent().unwrap_or(Path::new("/")));
-        self.files.insert(self.next, File { bytes, mode, owned: true });
+        self.files.insert(self.next, File { bytes, mode, owned: true, modified: SystemTime::now() });
         self.nodes.insert(path.to_owned(), Node::File(self.next));
         self.next += 1;
     }
@@ -321,9 +333,12 @@ impl Inner {
     }
 
     fn metadata(&self, path: &Path, follow: bool) -> io::Result<Metadata> {
-        let (_, node) = self.find(path, follow)?;
+        let (found, node) = self.find(path, follow)?;
         Ok(match node {
-            Node::Directory => Metadata { kind: FileKind::Directory, len: 0, mode: 0o755, links: 1, owned: true },
+            Node::Directory => {
+                let mode = if self.private.contains(&found) { 0o700 } else { 0o755 };
+                Metadata { kind: FileKind::Directory, len: 0, mode, links: 1, owned: true }
+            }
             Node::Link(_) => Metadata { kind: FileKind::Link, len: 0, mode: 0o777, links: 1, owned: true },
             Node::File(number) => {
                 let file = self.files.get(number).ok_or(io::ErrorKind::NotFound)?;
@@ -418,6 +433,25 @@ impl Disk for MemoryDisk {
                 }
             }
             Err(io::ErrorKind::NotFound.into())
+        })
+    }
+
+    fn create_private_dir(&self, path: &Path) -> io::Result<()> {
+        self.perform(Operation::CreateDirAll, path, |inner| {
+            match inner.nodes.get(path) {
+                None => inner.make_folders(path),
+                Some(Node::Directory) => {}
+                Some(_) => return Err(Errno::NOTDIR.into()),
+            }
+            inner.private.insert(path.to_owned());
+            Ok(())
+        })
+    }
+
+    fn modified(&self, path: &Path) -> io::Result<SystemTime> {
+        self.perform(Operation::Metadata, path, |inner| match inner.find(path, false)?.1 {
+            Node::File(number) => Ok(inner.files.get(number).ok_or(io::ErrorKind::NotFound)?.modified),
+            _ => Ok(SystemTime::UNIX_EPOCH),
         })
     }
 

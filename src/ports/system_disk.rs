@@ -4,9 +4,10 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::LazyLock;
+use std::time::SystemTime;
 
 use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
@@ -88,6 +89,33 @@ impl Disk for SystemDisk {
                 _ => Err(error),
             },
         }
+    }
+
+    fn create_private_dir(&self, path: &Path) -> io::Result<()> {
+        if let Some(parent) = path.parent() {
+            self.create_dir_all(parent)?;
+        }
+        match std::fs::DirBuilder::new().mode(0o700).create(path) {
+            Ok(()) => path.parent().map_or(Ok(()), |parent| File::open(parent)?.sync_all()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let found = std::fs::symlink_metadata(path)?;
+                if !found.is_dir() {
+                    return Err(Errno::NOTDIR.into());
+                }
+                if found.uid() != rustix::process::geteuid().as_raw() {
+                    return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the directory is somebody else's"));
+                }
+                if found.mode() & 0o777 != 0o700 {
+                    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700))?;
+                }
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn modified(&self, path: &Path) -> io::Result<SystemTime> {
+        std::fs::symlink_metadata(path)?.modified()
     }
 
     fn replace(&self, path: &Path, bytes: &[u8], mode: u32, still: &mut dyn FnMut() -> bool) -> io::Result<()> {

@@ -95,6 +95,34 @@ fn metadata_tells_kind_mode_and_names() {
 }
 
 #[test]
+fn a_private_directory_is_for_nobody_else() {
+    on_both(|disk, root| {
+        let path = root.join("new/private");
+        for _ in 0..2 {
+            disk.create_private_dir(&path).unwrap();
+            assert_eq!(disk.metadata(&path).unwrap().mode, 0o700);
+        }
+        // One that is there and is ours is made private.
+        disk.create_private_dir(&root.join("dir")).unwrap();
+        assert_eq!(disk.metadata(&root.join("dir")).unwrap().mode, 0o700);
+        for name in ["file", "linkdir", "dangling"] {
+            let error = disk.create_private_dir(&root.join(name)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NotADirectory, "{name}");
+        }
+    });
+}
+
+#[test]
+fn a_new_file_was_changed_just_now() {
+    on_both(|disk, root| {
+        disk.create(&root.join("later"), b"x").unwrap();
+        assert!(disk.modified(&root.join("later")).unwrap().elapsed().is_ok_and(|age| age.as_secs() < 3600));
+        assert_eq!(disk.modified(&root.join("absent")).unwrap_err().kind(), ErrorKind::NotFound);
+        assert!(disk.modified(&root.join("dangling")).is_ok());
+    });
+}
+
+#[test]
 fn a_replaced_file_has_the_new_content_and_the_mode_asked_for() {
     on_both(|disk, root| {
         let before = listing(disk, root);

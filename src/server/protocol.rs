@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 
 use crate::config::Settings;
 use crate::dispatch::{
-    BatchParams, BatchResult, CallParams, CallResult, ListToolsParams, ListedTool, PreviewResult, RegisterToolsParams,
-    RegisterToolsResult, UnregisterToolsParams, UnregisterToolsResult,
+    BatchParams, BatchResult, CallParams, CallResult, ListToolsParams, ListedTool, OutputParams, OutputText,
+    PreviewResult, RegisterToolsParams, RegisterToolsResult, UnregisterToolsParams, UnregisterToolsResult,
 };
 use crate::editor::{
     ApprovalsChanged, ApproveParams, ApproveResult, FileChanged, JobInfo, JobsChanged, Resync, RunToolParams,
@@ -35,6 +35,8 @@ pub const DOCUMENT_TEXT: &str = "ropewalk/documentText";
 pub const SETTLE: &str = "ropewalk/settle";
 /// `ropewalk/diagnostics`
 pub const DIAGNOSTICS: &str = "ropewalk/diagnostics";
+/// `ropewalk/output`
+pub const OUTPUT: &str = "ropewalk/output";
 /// `ropewalk/didChangeDiagnostics`
 pub const DID_CHANGE_DIAGNOSTICS: &str = "ropewalk/didChangeDiagnostics";
 /// `ropewalk/didChangeDiagnosticSources`
@@ -147,6 +149,7 @@ pub const METHODS: &[Method] = &[
     request::<JobsParams, JobsResult>(JOBS, Direction::ToSidecar),
     notification::<JobsChanged>(JOBS_CHANGED, Direction::ToEditor),
     request::<ListToolsParams, ListToolsResult>(LIST_TOOLS, Direction::ToSidecar),
+    request::<OutputParams, OutputText>(OUTPUT, Direction::ToSidecar),
     request::<CallParams, PreviewResult>(PREVIEW_CALL, Direction::ToSidecar),
     request::<DocumentParams, ()>(PULL_DIAGNOSTICS, Direction::ToEditor),
     request::<RegisterToolsParams, RegisterToolsResult>(REGISTER_TOOLS, Direction::ToSidecar),

@@ -1,5 +1,6 @@
 //! Our own requests: what of each happens at once, in order, and what is then done beside the reader.
 
+mod outputs;
 mod registry;
 
 use std::sync::Arc;
@@ -56,6 +57,7 @@ impl Front {
             protocol::DOCUMENT_TEXT => Front::begin_document_text,
             protocol::DIAGNOSTICS => Front::begin_diagnostics,
             protocol::SETTLE => Front::begin_settle,
+            protocol::OUTPUT => Front::begin_output,
             "workspace/executeCommand" => Front::begin_command,
             _ => return None,
         };

@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
 use crate::dispatch::{
-    BatchParams, BatchResult, CallParams, CallResult, Dispatch, ListToolsParams, ListedTool, PreviewResult,
-    RegisterToolsParams, RegisterToolsResult, ToolInfo, UnregisterToolsParams, UnregisterToolsResult,
+    BatchParams, BatchResult, CallParams, CallResult, Dispatch, ListToolsParams, ListedTool, OutputParams, OutputText,
+    PreviewResult, RegisterToolsParams, RegisterToolsResult, ToolInfo, UnregisterToolsParams, UnregisterToolsResult,
 };
 use crate::editor::FileChanged;
 use crate::jobs::Jobs;
@@ -74,6 +74,10 @@ pub trait Calls: Send + Sync + 'static {
     /// Tools of the client's own leave.
     fn unregister_tools(&self, params: UnregisterToolsParams) -> UnregisterToolsResult {
         UnregisterToolsResult { removed: Vec::new(), unknown: params.names }
+    }
+    /// Some of a kept output. Who keeps none finds none.
+    fn output(self: Arc<Self>, _: OutputParams) -> BoxFuture<'static, OutputText> {
+        std::future::ready(OutputText::default()).boxed()
     }
 }
 
@@ -200,6 +204,10 @@ impl Calls for Dispatch {
 
     fn unregister_tools(&self, params: UnregisterToolsParams) -> UnregisterToolsResult {
         Dispatch::unregister_tools(self, params)
+    }
+
+    fn output(self: Arc<Self>, params: OutputParams) -> BoxFuture<'static, OutputText> {
+        async move { Dispatch::output(&self, params).await }.boxed()
     }
 }
 

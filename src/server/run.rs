@@ -28,6 +28,9 @@ where
     let state_dir = options.state_dir.clone();
     serve_with(input, output, ports.clone(), options, |editor| {
         let parts = assemble(ports, editor);
+        if let Some(state_dir) = &state_dir {
+            parts.dispatch.spill_to(state_dir, &parts.ports);
+        }
         parts.workspace.set_state_dir(state_dir);
         Rooms::of(&parts)
     })

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::outputs::OutputKind;
 use crate::ports::{DirEntry, FileKind};
 use crate::text::Text;
 use crate::tool::{Access, Capability, Content, Context, ErrorKind, Outcome, Tool, ToolError, Traits};
@@ -121,6 +122,8 @@ fn file(context: &Context, view: &View, arguments: &Arguments) -> Outcome {
             "totalLines": window.total,
             "nextOffset": window.next_offset(),
         })),
+        kind: Some(OutputKind::Source),
+        ..Outcome::default()
     }
 }
 
@@ -172,5 +175,6 @@ fn folder(context: &Context, target: &Target, entries: &[DirEntry], arguments: &
     Outcome {
         content: vec![Content::text(text)],
         structured: Some(json!({ "uri": target.uri, "entries": names.len(), "nextOffset": window.next_offset() })),
+        ..Outcome::default()
     }
 }

@@ -141,7 +141,7 @@ fn answer(arguments: &Arguments, tools: &[Listed], budget: usize) -> Result<Outc
         text.push_str("\n\nA deferred tool is called like any other, by its name with arguments that fit its schema.");
     }
     let structured = json!({ "query": query, "total": found.len(), "tools": shown });
-    Ok(Outcome { content: vec![Content::text(text)], structured: Some(structured) })
+    Ok(Outcome { content: vec![Content::text(text)], structured: Some(structured), ..Outcome::default() })
 }
 
 fn counted(tools: usize) -> String {

@@ -100,6 +100,7 @@ impl Tool for Write {
                 target.shown
             ))],
             structured: Some(json!({ "uri": target.uri, "changed": false, "hash": hash })),
+            ..Outcome::default()
         })
     }
 }

@@ -78,6 +78,9 @@ async fn examples() -> BTreeMap<&'static str, String> {
     editor.serve_edit(Manner::Apply).await;
     all.answer(&mut editor, "ropewalk/callTool", id).await;
 
+    let part = json!({ "sessionId": "pane-1", "callId": "toolu_3", "pattern": "^[-+]" });
+    all.ask(&mut editor, "ropewalk/output", part).await;
+
     let source = json!({ "id": "7", "name": "vale" });
     all.notify(&editor, "ropewalk/didChangeDiagnosticSources", json!({ "uri": URI, "sources": [source] }));
     let begin = json!({ "sourceId": "7", "token": "check-1", "kind": "begin" });

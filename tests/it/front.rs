@@ -51,6 +51,7 @@ async fn an_editor_is_welcomed() {
                   "ropewalk/jobOutput",
                   "ropewalk/jobs",
                   "ropewalk/listTools",
+                  "ropewalk/output",
                   "ropewalk/previewCall",
                   "ropewalk/registerTools",
                   "ropewalk/settle",

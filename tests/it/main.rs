@@ -20,6 +20,7 @@ mod lost;
 mod multi;
 mod naive;
 mod order;
+mod outputs;
 mod process;
 mod real;
 mod registry;

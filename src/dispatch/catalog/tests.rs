@@ -56,7 +56,7 @@ impl AnyTool for Made {
     }
 
     async fn run(&self, _: Value, _: &Context) -> Result<Outcome, ToolError> {
-        Ok(Outcome { content: vec![Content::text("done")], structured: None })
+        Ok(Outcome { content: vec![Content::text("done")], ..Outcome::default() })
     }
 }
 

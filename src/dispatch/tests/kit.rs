@@ -152,6 +152,11 @@ impl FakeTool {
         self
     }
 
+    pub(super) fn capable(mut self, capabilities: &'static [Capability]) -> FakeTool {
+        self.traits.capabilities = capabilities;
+        self
+    }
+
     pub(super) fn planning(mut self, plan: Planning) -> FakeTool {
         self.plan = Some(plan);
         self
@@ -163,7 +168,7 @@ impl FakeTool {
 }
 
 pub(super) fn said(text: &str) -> Outcome {
-    Outcome { content: vec![Content::text(text)], structured: None }
+    Outcome { content: vec![Content::text(text)], ..Outcome::default() }
 }
 
 #[async_trait]

@@ -12,12 +12,14 @@ mod catalog;
 mod change;
 mod coerce;
 mod execute;
+mod guards;
 mod ids;
 mod late;
 mod names;
 mod preview;
 mod propose;
 mod schedule;
+mod sessions;
 mod shape;
 #[cfg(test)]
 mod tests;
@@ -31,6 +33,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 pub use call::{CallParams, CallResult, ListToolsParams, PreviewResult, Status, ToolInfo};
+pub use sessions::SessionAnswer;
 
 use crate::editor::{News, ToolEvent, ToolEventKind};
 use crate::languages::Languages;
@@ -47,6 +50,7 @@ use calls::{Calls, OpenCall};
 use catalog::{Entry, Registry};
 use change::{Made, Stopped};
 use execute::{Limits, cancelled, contained};
+use guards::{Guards, Watched};
 use late::Late;
 use preview::Previews;
 use propose::Planned;
@@ -67,6 +71,7 @@ pub struct Dispatch {
     calls: Arc<Calls>,
     previews: Previews,
     late: Late,
+    guards: Guards,
 }
 
 /// A call that has its place in its session's order and has not run yet. Dropped, it gives its place up.
@@ -139,6 +144,11 @@ impl Dispatch {
         trust: Arc<Trust>,
     ) -> Arc<Dispatch> {
         let tools = Registry::new(tools);
+        let guards = Guards::default();
+        let world = guards.world();
+        workspace.documents.listen(Box::new(move |_| {
+            world.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }));
         Arc::new_cyclic(|me| Dispatch {
             tools,
             me: Weak::clone(me),
@@ -150,6 +160,7 @@ impl Dispatch {
             calls: Arc::default(),
             previews: Previews::default(),
             late: Late::default(),
+            guards,
         })
     }
 
@@ -187,11 +198,16 @@ impl Dispatch {
         if let Some(long) = id.filter(|id| id.len() > ids::MAX_ID_BYTES) {
             return Arc::new(Session::new(&ids::told(long)));
         }
-        let (session, dropped) = self.sessions.open(id);
+        let root = || {
+            let folders = self.workspace.roots().folders;
+            folders.first().map(|folder| folder.to_string_lossy().into_owned()).unwrap_or_default()
+        };
+        let (session, dropped) = self.sessions.open(id, root);
         for gone in dropped {
             debug!(session = gone, "dropped a session that was idle for long");
             self.previews.forget(&gone);
             self.late.forget(&gone);
+            self.guards.forget(&gone);
         }
         session
     }
@@ -199,8 +215,9 @@ impl Dispatch {
     /// Runs an admitted call to its one result, whatever happens: cancel, panic, deadline.
     pub async fn run(&self, admitted: Admitted) -> CallResult {
         let Admitted { params, session, number, call_id, cancel, ticket, open, since, misfit } = admitted;
+        session.ready(&*self.workspace.ports.clock).await;
         let settings = self.workspace.settings();
-        let budget = Budget::new(&settings.output, params.max_bytes);
+        let budget = Budget::new(&settings.output, session.wanted().max_bytes(params.max_bytes));
         let context = Context {
             session: Arc::clone(&session),
             workspace: Arc::clone(&self.workspace),
@@ -208,19 +225,22 @@ impl Dispatch {
             cancel,
             budget: budget.max,
             slot: self.slot(),
+            call: Arc::from(call_id.as_str()),
         };
-        let (mut timing, mut made) = (Timing::default(), None);
+        let (mut timing, mut made, mut watched) = (Timing::default(), None, Watched::default());
         let name = self
             .tools
             .find(&session, &params.name)
             .map_or_else(|_| params.name.clone(), |entry| entry.traits().name.to_owned());
-        let ended = if let Some(misfit) = misfit {
+        let mut ended = if let Some(misfit) = misfit {
             Err(misfit)
         } else {
-            let living = self.live(&params, &call_id, context, budget, ticket, since, &mut timing, &mut made);
+            let living =
+                self.live(&params, &call_id, context, budget, ticket, since, &mut timing, &mut made, &mut watched);
             // Boxed, for the future of a whole life is large and would be moved about with everything that holds it.
             contained(&name, Box::pin(living)).await.unwrap_or_else(Err)
         };
+        self.watched(&session, &params, &name, watched, &mut ended, &mut made).await;
         if let Some(report) = made.as_ref().and_then(|made| made.report.as_ref()) {
             self.late.reported(&session.id, report);
         }
@@ -249,6 +269,7 @@ impl Dispatch {
         since: Instant,
         timing: &mut Timing,
         made: &mut Option<Made>,
+        watched: &mut Watched,
     ) -> Result<shape::Done, ToolError> {
         if params.truncated {
             arguments::parse(&params.name, None, true)?;
@@ -266,6 +287,7 @@ impl Dispatch {
         self.tell(&context.session, call_id, ToolEventKind::Start, Some(entry.traits().name), || None);
 
         let mut call = Call { params, id: call_id, entry, arguments, context, budget, timing };
+        self.guarded(&call, watched).await?;
         let mut asking = Asking::default();
         loop {
             let proposal = self.cleared(&mut call, &mut asking).await?;
@@ -313,6 +335,11 @@ impl Dispatch {
                 && call_id.is_none_or(|id| call.id == id)
                 && turn_id.is_none_or(|id| call.turn.as_deref() == Some(id))
         })
+    }
+
+    /// A file changed, by whomever: what was looked at before may look otherwise now.
+    pub fn world_changed(&self) {
+        self.guards.world_changed();
     }
 
     /// Cancels everything, for the end of the process.

@@ -4,8 +4,10 @@
 //! the editor's own change notification has shown it.
 
 mod absent;
+mod session_news;
 
 pub use absent::Absent;
+pub use session_news::{ApprovalsChanged, ModeChanged, Todo, TodoPriority, TodoStatus, TodosChanged};
 
 use std::time::Duration;
 
@@ -281,6 +283,12 @@ pub enum News {
     Files(Vec<FileChanged>),
     /// `window/logMessage`
     Log(Loudness, String),
+    /// `ropewalk/todosChanged`
+    Todos(TodosChanged),
+    /// `ropewalk/modeChanged`
+    Mode(ModeChanged),
+    /// `ropewalk/approvalsChanged`
+    Approvals(ApprovalsChanged),
 }
 
 /// What we may ask of the editor. Each question has a deadline of its own, except those a person answers.

@@ -98,6 +98,8 @@ pub struct Context {
     pub budget: usize,
     /// The way back into the slot, for tools that know of other tools.
     pub slot: Arc<dyn Slot>,
+    /// The caller's name for the call: what it shows is forgotten by that name.
+    pub call: Arc<str>,
 }
 
 /// One piece of an answer.

@@ -2,6 +2,7 @@
 
 pub mod edit;
 pub mod read;
+pub mod todowrite;
 pub mod write;
 
 use std::sync::Arc;
@@ -11,9 +12,10 @@ use crate::tool::{AnyTool, ErrorKind, ToolError, erase};
 /// Every built-in tool.
 pub fn table() -> Vec<Arc<dyn AnyTool>> {
     vec![
-        erase(edit::Edit),   //
-        erase(read::Read),   //
-        erase(write::Write), //
+        erase(edit::Edit),           //
+        erase(read::Read),           //
+        erase(todowrite::TodoWrite), //
+        erase(write::Write),         //
     ]
 }
 

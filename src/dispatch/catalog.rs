@@ -124,8 +124,8 @@ impl Registry {
 
     /// The tools a session may call.
     pub(super) fn of(&self, session: &Session) -> Vec<Arc<Entry>> {
-        let _ = session;
-        self.entries.clone()
+        let wanted = session.wanted();
+        self.entries.iter().filter(|entry| wanted.offers(entry.traits().name)).cloned().collect()
     }
 
     /// The tool that the model of a session means.

@@ -76,6 +76,7 @@ impl Dispatch {
     pub async fn preview(&self, params: CallParams) -> PreviewResult {
         let session = self.session(params.session_id.as_deref());
         let preview_id = format!("p{}", session.next_preview());
+        session.ready(&*self.workspace.ports.clock).await;
         if let Some(misfit) = ids::misfit(&params) {
             return unfit(preview_id, &params, params.name.clone(), Requirement::Required, misfit);
         }
@@ -90,7 +91,7 @@ impl Dispatch {
             Ok(ready) => ready,
             Err(error) => return unfit(preview_id, &params, tool.to_owned(), general, error),
         };
-        let budget = Budget::new(&self.workspace.settings().output, params.max_bytes);
+        let budget = Budget::new(&self.workspace.settings().output, session.wanted().max_bytes(params.max_bytes));
         let context = Context {
             session: Arc::clone(&session),
             workspace: Arc::clone(&self.workspace),
@@ -98,6 +99,7 @@ impl Dispatch {
             cancel: CancellationToken::new(),
             budget: budget.max,
             slot: self.slot(),
+            call: Arc::from(""),
         };
         let call_id = params.call_id.clone().unwrap_or_default();
         let mut timing = Timing::default();

@@ -47,6 +47,11 @@ impl Store {
         Some(text)
     }
 
+    /// How much is kept.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     fn remove(&mut self, id: &str) {
         if let Some(at) = self.kept.iter().position(|(kept, _)| kept == id)
             && let Some((_, text)) = self.kept.remove(at)

@@ -318,7 +318,12 @@ impl Editor for Outbox {
             News::Files(changes) if self.abilities().events => {
                 self.notify(protocol::FILES_CHANGED, json!(protocol::FilesChangedParams { changes }));
             }
-            News::Tool(_) | News::Files(_) => {}
+            News::Todos(changed) if self.abilities().events => self.notify(protocol::TODOS_CHANGED, json!(changed)),
+            News::Mode(changed) if self.abilities().events => self.notify(protocol::MODE_CHANGED, json!(changed)),
+            News::Approvals(changed) if self.abilities().events => {
+                self.notify(protocol::APPROVALS_CHANGED, json!(changed));
+            }
+            News::Tool(_) | News::Files(_) | News::Todos(_) | News::Mode(_) | News::Approvals(_) => {}
             News::Log(loudness, message) => {
                 let kind = match loudness {
                     Loudness::Error => 1,

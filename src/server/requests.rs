@@ -1,5 +1,7 @@
 //! Our own requests: what of each happens at once, in order, and what is then done beside the reader.
 
+mod sessions;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -48,7 +50,7 @@ impl Front {
             protocol::DIAGNOSTICS => Front::begin_diagnostics,
             protocol::SETTLE => Front::begin_settle,
             "workspace/executeCommand" => Front::begin_command,
-            _ => return None,
+            _ => return self.begin_session(method, params),
         };
         Some(self.in_phase().and_then(|()| begin(self, params)))
     }

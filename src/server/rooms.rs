@@ -10,10 +10,12 @@ use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
-use crate::dispatch::{CallParams, CallResult, Dispatch, ListToolsParams, PreviewResult, ToolInfo};
+use crate::dispatch::{CallParams, CallResult, Dispatch, ListToolsParams, PreviewResult, SessionAnswer, ToolInfo};
 use crate::editor::FileChanged;
 use crate::languages::{DiagnosticsReport, Forwarded, Languages, ProgressKind, SourceName, Wait};
 use crate::permissions::Trust;
+use crate::sessions::requests::SessionRequest;
+use crate::tool::{ErrorKind, ToolError};
 use crate::workspace::{Roots, Target, Workspace};
 
 use super::protocol::DidChangeContextParams;
@@ -40,6 +42,14 @@ pub trait Calls: Send + Sync + 'static {
     fn cancel_all(&self);
     /// The calls that have not ended, in words, sorted.
     fn open_calls(&self) -> Vec<String>;
+    /// Takes a request about a session: it takes effect in the order of these calls, and the future brings its answer.
+    fn session(self: Arc<Self>, request: SessionRequest) -> SessionAnswer {
+        let (session, _) = request.names();
+        let message = format!("There are no sessions here, and none called {}.", session.unwrap_or("default"));
+        std::future::ready(Err(ToolError::new(ErrorKind::Unavailable, message))).boxed()
+    }
+    /// A file changed, by whomever.
+    fn world_changed(&self) {}
 }
 
 /// Knows about problems in documents. All that is told is told in the order in which the editor sent it.
@@ -139,6 +149,14 @@ impl Calls for Dispatch {
 
     fn open_calls(&self) -> Vec<String> {
         Dispatch::open_calls(self)
+    }
+
+    fn session(self: Arc<Self>, request: SessionRequest) -> SessionAnswer {
+        self.ask_session(request)
+    }
+
+    fn world_changed(&self) {
+        Dispatch::world_changed(self);
     }
 }
 

@@ -275,7 +275,10 @@ impl Session {
             return;
         }
         let (sender, ready) = oneshot::channel();
-        self.then(move |_| drop(sender.send(())));
+        self.then(move |_| {
+            // Whoever waited may have gone.
+            let _ = sender.send(());
+        });
         tokio::select! {
             biased;
             _ = ready => {}

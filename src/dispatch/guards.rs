@@ -262,7 +262,7 @@ impl Dispatch {
         }
         if on.repeats && watched.looks && repeats >= REPEATS {
             faults.push(("repeats", format!(
-                "This same call of `{}` was made {repeats} times in this turn, and nothing has changed since: its answer \
+                "This same call of `{}` was made {repeats} times already, and nothing has changed since: its answer \
                  is the one you have. Use that, or change the arguments.",
                 traits.name
             )));
@@ -334,16 +334,14 @@ impl Dispatch {
 fn told(tool: &str, on: GuardSettings, end: End, in_a_row: u32, undone: usize) -> Vec<String> {
     let mut notes = Vec::new();
     if on.failures && end == End::Bad && in_a_row == WARN_AFTER {
-        notes.push(format!(
-            "`{tool}` has failed {WARN_AFTER} times in a row in this turn. Look at why before you try it again."
-        ));
+        notes.push(format!("`{tool}` has failed {WARN_AFTER} times in a row. Look at why before you try it again."));
     }
     if on.failures && end == End::Bad && in_a_row >= HALT_AFTER {
-        notes.push(format!("`{tool}` has failed {in_a_row} times in a row in this turn: stop trying it."));
+        notes.push(format!("`{tool}` has failed {in_a_row} times in a row: stop trying it."));
     }
     if on.undone && undone > 0 {
         notes.push(
-            "This brings back a text that you changed earlier in this turn: it undoes that edit. Decide which of both you \
+            "This brings back a text that you changed before: it undoes that edit. Decide which of both you \
              want."
                 .to_owned(),
         );

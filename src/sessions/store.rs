@@ -208,7 +208,7 @@ impl Keeper {
                 Order::Remove(owner) => batch.clear(owner),
                 Order::Flush(written) => {
                     self.write(&mut database, &mut batch);
-                    drop(written.send(()));
+                    let _ = written.send(());
                 }
                 Order::Load(owner, restore) => {
                     self.write(&mut database, &mut batch);

@@ -1,5 +1,7 @@
 //! The store on a real disk: what survives, and what is wrong with a database.
 
+#![expect(clippy::disallowed_methods, reason = "the database is a real file")]
+
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 

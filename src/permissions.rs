@@ -167,7 +167,7 @@ enum Ground {
 /// Decides on a call of a tool. Depends on nothing but its arguments.
 pub fn judge(tool: &str, rule: Rule, reach: &Reach, policy: &Policy) -> Judgement {
     let (usual, ground) = usual(rule, reach, policy.roots.as_deref());
-    policy.refine(tool, rule, reach, usual, ground)
+    policy.refine(tool, rule, reach, &usual, ground)
 }
 
 /// The decision by what a call reaches alone.

@@ -95,12 +95,12 @@ impl Session {
     }
 
     /// The model was shown this text, or made it, from end to end, by a call where it was one: its hash.
-    pub fn saw(&self, key: &Key, hash: String, by: Option<&Arc<str>>) {
+    pub fn saw(&self, key: &Key, hash: &str, by: Option<&Arc<str>>) {
         lock(&self.seen).whole(key, hash, by);
     }
 
     /// The model changed a text that it had seen from end to end: the new hash.
-    pub fn changed(&self, key: &Key, hash: String, by: Option<&Arc<str>>) {
+    pub fn changed(&self, key: &Key, hash: &str, by: Option<&Arc<str>>) {
         lock(&self.seen).changed(key, hash, by);
     }
 
@@ -227,7 +227,7 @@ impl Session {
     {
         let mut parts = lock(&self.parts);
         let before = parts.values.get(name).cloned();
-        let mut value: T = before.clone().and_then(|value| self.read(name, value)).unwrap_or_default();
+        let mut value: T = before.and_then(|value| self.read(name, value)).unwrap_or_default();
         let answer = change(&mut value);
         self.put(&mut parts, name, &value);
         answer

@@ -126,9 +126,9 @@ impl Dispatch {
         made.texts.push((key.clone(), before.clone(), after.clone()));
         self.guards.world_changed();
         if whole {
-            session.saw(key, after, Some(&call.context.call));
+            session.saw(key, &after, Some(&call.context.call));
         } else if seen.is_some() && seen == before && session.unseen(key).is_empty() {
-            session.changed(key, after, Some(&call.context.call));
+            session.changed(key, &after, Some(&call.context.call));
         } else if seen.is_some() && seen != before {
             notes.push("it had changed since you last read it; the edit was made in the text as it is now".to_owned());
         }

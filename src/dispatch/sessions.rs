@@ -162,16 +162,15 @@ impl Dispatch {
         }
         let mut keys: BTreeSet<Key> = BTreeSet::new();
         for name in &params.uris {
-            match self.workspace.resolve(name) {
-                Ok(target) => drop(keys.insert(target.key)),
-                // It may be in any of the folders: forgotten too much only means that it is read again.
-                Err(_) => {
-                    let folders = self.workspace.roots().folders;
-                    let named = folders.iter().map(|folder| folder.join(name).to_string_lossy().into_owned());
-                    let found = named.filter_map(|path| self.workspace.resolve(&path).ok()).map(|target| target.key);
-                    keys.extend(found.chain(self.workspace.key_of(name)));
-                }
+            if let Ok(target) = self.workspace.resolve(name) {
+                keys.insert(target.key);
+                continue;
             }
+            // It may be in any of the folders: forgotten too much only means that it is read again.
+            let folders = self.workspace.roots().folders;
+            let named = folders.iter().map(|folder| folder.join(name).to_string_lossy().into_owned());
+            let found = named.filter_map(|path| self.workspace.resolve(&path).ok()).map(|target| target.key);
+            keys.extend(found.chain(self.workspace.key_of(name)));
         }
         Ok(keys.into_iter().collect())
     }
@@ -248,7 +247,7 @@ fn saw(session: &Session, document: &Snapshot, range: Option<Range>, encoding: E
     let text = &document.text;
     let hash = crate::text::hash(&text.to_string());
     match range {
-        None => session.saw(&document.key, hash, None),
+        None => session.saw(&document.key, &hash, None),
         Some(range) => {
             let lines = whole_lines(text, range, encoding);
             if !lines.is_empty() {

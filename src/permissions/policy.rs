@@ -29,7 +29,7 @@ pub struct Policy {
 
 impl Policy {
     /// The decision on a call that has been judged by what it reaches alone (on this ground).
-    pub(super) fn refine(&self, tool: &str, rule: Rule, reach: &Reach, usual: Judgement, ground: Ground) -> Judgement {
+    pub(super) fn refine(&self, tool: &str, rule: Rule, reach: &Reach, usual: &Judgement, ground: Ground) -> Judgement {
         let subject = Subject { tool, reach, known: rule != Rule::Unknown, bases: &self.bases };
         let changes = rule.changes() || !reach.writes.is_empty() || !reach.commands.is_empty();
         if let Some(denied) = self.user.denies(subject).or_else(|| self.session.denies(subject)) {
@@ -41,7 +41,7 @@ impl Policy {
                 format!("what may be done is not known until this is mended in the settings: {}", visible(&fault)),
             );
         }
-        let under = |mode, authors: &[&Rules]| Layer { mode, authors, subject, changes }.decide(&usual, ground);
+        let under = |mode, authors: &[&Rules]| Layer { mode, authors, subject, changes }.decide(usual, ground);
         let (user, both) = ([&self.user], [&self.user, &self.session]);
         stricter(under(self.ceiling, &user), under(self.mode, &both))
     }
@@ -70,11 +70,11 @@ impl Layer<'_> {
             Mode::Plan if self.changes => {
                 let what = "in plan mode nothing is changed or run; say what you would do as a plan, and let the person \
                             decide";
-                return denies(usual, what.to_owned());
+                return denies(&usual, what.to_owned());
             }
             Mode::Explore if self.changes => {
                 let what = "in explore mode nothing is changed or run; look, and tell what you found";
-                return denies(usual, what.to_owned());
+                return denies(&usual, what.to_owned());
             }
             Mode::Danger if ground != Ground::Protected => {
                 return Judgement {
@@ -89,7 +89,7 @@ impl Layer<'_> {
             return usual;
         }
         if let Some(rule) = self.authors.iter().find_map(|rules| rules.asks(self.subject)) {
-            return asks(usual, format!("the rule {} wants it asked about", visible(rule)));
+            return asks(&usual, format!("the rule {} wants it asked about", visible(rule)));
         }
         if ground == Ground::Secret {
             return usual;
@@ -98,19 +98,19 @@ impl Layer<'_> {
             return Judgement { decision: DecisionKind::Allow, reason: "a rule allows it".to_owned(), ..usual };
         }
         if self.mode == Mode::Review && usual.decision == DecisionKind::Allow && self.changes {
-            return asks(usual, "in review mode every change is asked about".to_owned());
+            return asks(&usual, "in review mode every change is asked about".to_owned());
         }
         usual
     }
 }
 
-fn asks(usual: Judgement, reason: String) -> Judgement {
+fn asks(usual: &Judgement, reason: String) -> Judgement {
     let reason = if usual.decision == DecisionKind::Ask { format!("{}, and {reason}", usual.reason) } else { reason };
-    Judgement { decision: DecisionKind::Ask, reason, ..usual }
+    Judgement { decision: DecisionKind::Ask, reason, ..usual.clone() }
 }
 
-fn denies(usual: Judgement, reason: String) -> Judgement {
-    Judgement { decision: DecisionKind::Deny, reason, risk: usual.risk.max(Risk::Medium), ..usual }
+fn denies(usual: &Judgement, reason: String) -> Judgement {
+    Judgement { decision: DecisionKind::Deny, reason, risk: usual.risk.max(Risk::Medium), ..usual.clone() }
 }
 
 /// The stricter of two decisions on one call; of equal ones the second.

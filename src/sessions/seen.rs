@@ -39,20 +39,20 @@ struct Shown {
 
 impl Seen {
     /// The model was shown this text, or made it, from end to end.
-    pub(super) fn whole(&mut self, key: &Key, hash: String, by: Option<&Arc<str>>) {
-        let mut sight = self.0.remove(key).filter(|sight| sight.hash == hash).unwrap_or_else(|| Sight::of(&hash));
+    pub(super) fn whole(&mut self, key: &Key, hash: &str, by: Option<&Arc<str>>) {
+        let mut sight = self.0.remove(key).filter(|sight| sight.hash == hash).unwrap_or_else(|| Sight::of(hash));
         sight.add(by.cloned().into_iter().collect(), 0..usize::MAX);
         self.0.insert(key.clone(), sight);
     }
 
     /// The model changed a text that it had seen from end to end, by a call: it knows the outcome for as long as it knows
     /// both.
-    pub(super) fn changed(&mut self, key: &Key, hash: String, by: Option<&Arc<str>>) {
+    pub(super) fn changed(&mut self, key: &Key, hash: &str, by: Option<&Arc<str>>) {
         let Some(before) = self.0.remove(key) else { return };
         let mut basis: Basis = before.shown.into_iter().flat_map(|shown| shown.basis).collect();
         basis.extend(by.cloned());
         if basis.len() <= MAX_BASIS {
-            let mut sight = Sight::of(&hash);
+            let mut sight = Sight::of(hash);
             sight.add(basis, 0..usize::MAX);
             self.0.insert(key.clone(), sight);
         }
@@ -123,7 +123,7 @@ impl Sight {
     }
 
     fn unseen(&self) -> Vec<Range<usize>> {
-        let mut gaps = vec![0..self.total];
+        let mut gaps: Vec<Range<usize>> = std::iter::once(0..self.total).collect();
         for Shown { lines, .. } in &self.shown {
             gaps = gaps
                 .into_iter()
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(state(&seen), (Some("h"), vec![]));
         seen.lines(&key(), "other", 0..1, 2, Some(&a));
         assert_eq!(state(&seen), (Some("other"), std::iter::once(1..2).collect()));
-        seen.whole(&key(), "whole".to_owned(), Some(&a));
+        seen.whole(&key(), "whole", Some(&a));
         assert_eq!(state(&seen), (Some("whole"), vec![]));
     }
 
@@ -184,14 +184,14 @@ mod tests {
         for (forgotten, known) in [("read", false), ("edit", false), ("other", true)] {
             let mut seen = Seen::default();
             seen.lines(&key(), "one", 0..3, 3, Some(&call("read")));
-            seen.changed(&key(), "two".to_owned(), Some(&call("edit")));
+            seen.changed(&key(), "two", Some(&call("edit")));
             seen.forget_calls(&BTreeSet::from([forgotten]));
             assert_eq!(seen.hash(&key()).is_some(), known, "{forgotten}");
         }
         // Read once more afterwards, it rests on that alone.
         let mut seen = Seen::default();
-        seen.whole(&key(), "one".to_owned(), Some(&call("read")));
-        seen.changed(&key(), "two".to_owned(), Some(&call("edit")));
+        seen.whole(&key(), "one", Some(&call("read")));
+        seen.changed(&key(), "two", Some(&call("edit")));
         seen.lines(&key(), "two", 0..3, 3, Some(&call("again")));
         seen.forget_calls(&BTreeSet::from(["read", "edit"]));
         assert_eq!(state(&seen), (Some("two"), vec![]));
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(seen.0[&key()].shown.len(), MAX_SHOWN);
         assert!(seen.unseen(&key())[0].contains(&0));
         for number in 0..=MAX_BASIS {
-            seen.changed(&key(), number.to_string(), Some(&call(&format!("edit{number}"))));
+            seen.changed(&key(), &number.to_string(), Some(&call(&format!("edit{number}"))));
         }
         assert_eq!(seen.hash(&key()), None);
     }

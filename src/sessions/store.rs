@@ -2,7 +2,7 @@
 //!
 //! Nobody waits for it: what is to be kept is handed over in order, and written together with what else waits by then.
 //! Whatever is wrong with the database costs only that nothing is kept: it is told once, and the sessions go on in memory.
-//! Only this file and those below it touch the disk without the port: SQLite does so by itself.
+//! Only this file and those below it touch the disk without the port: `SQLite` does so by itself.
 
 mod database;
 mod place;

@@ -89,7 +89,7 @@ mod tests {
         for (todos, word) in [
             (vec![], None),
             (vec![good.clone(), todo("2", "b", TodoStatus::Completed)], None),
-            (vec![good.clone(), good.clone()], Some("two entries")),
+            (vec![good.clone(), good], Some("two entries")),
             (vec![todo("1", " ", TodoStatus::Pending)], Some("no content")),
             (vec![todo("1", &long, TodoStatus::Pending)], Some("bytes")),
             (vec![todo("", "a", TodoStatus::Pending)], Some("the id")),

@@ -100,7 +100,7 @@ fn file(context: &Context, view: &View, arguments: &Arguments) -> Outcome {
         context.session.saw_lines(&view.target.key, &hash, lines, window.total, Some(&context.call));
     }
     if window.total == 0 {
-        context.session.saw(&view.target.key, hash.clone(), Some(&context.call));
+        context.session.saw(&view.target.key, &hash, Some(&context.call));
     }
     let mut text = window.render(&view.target.shown);
     if view.unsaved() {

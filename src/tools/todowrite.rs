@@ -41,7 +41,7 @@ pub struct Item {
         skip_serializing_if = "Option::is_none"
     )]
     pub content: Option<String>,
-    /// How far it is: pending, in_progress, completed or cancelled.
+    /// How far it is: `pending`, `in_progress`, `completed` or `cancelled`.
     #[serde(default, alias = "state", skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
     /// How much it matters: high, medium or low.
@@ -118,7 +118,9 @@ fn todos(items: &[Item]) -> Result<Vec<Todo>, ToolError> {
         };
         let id = item.id.clone().unwrap_or_else(|| {
             // Its number, unless another entry is called so.
-            let free = (index + 1..).map(|number| number.to_string()).find(|name| !taken.contains(name));
+            let free = (index + 1..=index + 1 + taken.len())
+                .map(|number| number.to_string())
+                .find(|name| !taken.contains(name));
             free.unwrap_or_default()
         });
         taken.insert(id.clone());
@@ -226,11 +228,11 @@ mod tests {
         ] {
             assert_eq!(read(other), one);
         }
-        expect![[r#"
+        expect![[r"
             2 of 3 tasks are open.
             [x] 1. Read
             [~] 2. Change
-            [ ] 3. Test"#]]
+            [ ] 3. Test"]]
         .assert_eq(&one.unwrap());
     }
 
@@ -241,12 +243,12 @@ mod tests {
             { "content": "Two\nlines", "status": "doing", "priority": "whatever" },
             { "id": "2", "content": "Three", "status": "cancelled", "priority": "low" },
         ]);
-        expect![[r#"
+        expect![[r"
             2 of 3 tasks are open.
             [~] 1. (b) One (high)
             [~] 2. (3) Two lines
             [-] 3. (2) Three (low)
-            (2 tasks are in progress; have one at a time.)"#]]
+            (2 tasks are in progress; have one at a time.)"]]
         .assert_eq(&read(list).unwrap());
         assert_eq!(read(json!([])).unwrap(), "The task list is empty.");
     }

@@ -40,16 +40,27 @@ async fn an_editor_is_welcomed() {
                 "methods": [
                   "ropewalk/callTool",
                   "ropewalk/cancel",
+                  "ropewalk/closeSession",
                   "ropewalk/diagnosticProgress",
                   "ropewalk/diagnostics",
                   "ropewalk/didChangeContext",
                   "ropewalk/didChangeDiagnosticSources",
                   "ropewalk/didChangeDiagnostics",
                   "ropewalk/didChangeTrust",
+                  "ropewalk/didShow",
                   "ropewalk/documentText",
+                  "ropewalk/endTurn",
+                  "ropewalk/forget",
+                  "ropewalk/grants",
                   "ropewalk/listTools",
+                  "ropewalk/openSession",
                   "ropewalk/previewCall",
-                  "ropewalk/settle"
+                  "ropewalk/resetSession",
+                  "ropewalk/setMode",
+                  "ropewalk/settle",
+                  "ropewalk/status",
+                  "ropewalk/todos",
+                  "ropewalk/updateSession"
                 ]
               }
             }

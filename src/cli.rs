@@ -48,6 +48,9 @@ pub(crate) struct Common {
     /// and `call`).
     #[arg(long, global = true)]
     pub(crate) ephemeral: bool,
+    /// Keep state in this folder instead of the system's place for it.
+    #[arg(long, global = true, value_name = "FOLDER")]
+    pub(crate) state: Option<PathBuf>,
 }
 
 /// The commands.
@@ -138,7 +141,14 @@ pub(crate) async fn serve(common: &Common) -> u8 {
 
 /// Where state is kept; nowhere when the run shall leave none.
 fn state_dir(common: &Common) -> Option<PathBuf> {
-    let strategy = etcetera::choose_base_strategy().ok().filter(|_| !common.ephemeral)?;
+    if common.ephemeral {
+        return None;
+    }
+    if let Some(folder) = &common.state {
+        // Where we are can change what a relative path means later.
+        return Some(std::path::absolute(folder).unwrap_or_else(|_| folder.clone()));
+    }
+    let strategy = etcetera::choose_base_strategy().ok()?;
     // Where the system has no place for state (macOS), that for data is the custom.
     Some(strategy.state_dir().unwrap_or_else(|| strategy.data_dir()).join("ropewalk"))
 }

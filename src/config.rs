@@ -2,6 +2,7 @@
 //! its default used, never the whole dropped.
 
 mod parse;
+mod permissions;
 
 use std::collections::BTreeMap;
 
@@ -9,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use parse::Remark;
+pub use permissions::{GuardSettings, Mode, PermissionSettings};
 
 /// All settings. Durations are in milliseconds, sizes in bytes.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -24,6 +26,10 @@ pub struct Settings {
     pub output: OutputSettings,
     /// How many calls run at once.
     pub parallel: ParallelSettings,
+    /// What may be done without asking.
+    pub permissions: PermissionSettings,
+    /// Guards against going round in circles.
+    pub guards: GuardSettings,
 }
 
 /// How edits of open documents are confirmed.

@@ -18,6 +18,7 @@ pub mod dialects;
 mod events;
 mod execute;
 mod first_use;
+mod guards;
 mod ids;
 mod keep;
 mod late;
@@ -28,6 +29,7 @@ mod preview;
 mod propose;
 mod questions;
 mod schedule;
+mod sessions;
 mod shape;
 #[cfg(test)]
 mod tests;
@@ -48,6 +50,7 @@ pub use client_tools::{
     UnregisterToolsResult,
 };
 pub use outputs::{OutputParams, OutputText};
+pub use sessions::SessionAnswer;
 
 use crate::editor::{News, ToolEvent};
 use crate::jobs::Jobs;
@@ -67,6 +70,7 @@ use catalog::{Entry, Registry, undiscovered};
 use change::{Made, Stopped};
 use events::Reporter;
 use execute::{Limits, cancelled, contained};
+use guards::{Guards, Watched};
 use keep::Keeper;
 use late::Late;
 use nested::{Inside, Kinship, Lineage};
@@ -96,6 +100,7 @@ pub struct Dispatch {
     /// Work that goes on when the call that began it has ended.
     pub jobs: Arc<Jobs>,
     keeper: Keeper,
+    guards: Guards,
 }
 
 /// A call that has its place in its session's order and has not run yet. Dropped, it gives its place up.
@@ -128,6 +133,14 @@ impl Admitted {
     pub fn canceller(&self) -> CancellationToken {
         self.cancel.clone()
     }
+}
+
+/// What is known of a call when it has ended, however it ended.
+struct Out<'a> {
+    asking: &'a mut Asking,
+    timing: &'a mut Timing,
+    made: &'a mut Option<Made>,
+    watched: &'a mut Watched,
 }
 
 /// A call whose tool and arguments are known.
@@ -186,6 +199,11 @@ impl Dispatch {
     ) -> Arc<Dispatch> {
         let tools = Registry::new(tools);
         let jobs = Jobs::new(Arc::clone(&workspace.editor), Arc::clone(&workspace.ports.clock));
+        let guards = Guards::default();
+        let world = guards.world();
+        workspace.documents.listen(Box::new(move |_| {
+            world.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }));
         Arc::new_cyclic(|me| Dispatch {
             tools,
             me: Weak::clone(me),
@@ -202,6 +220,7 @@ impl Dispatch {
             nested: TaskTracker::new(),
             jobs,
             keeper: Keeper::default(),
+            guards,
         })
     }
 
@@ -269,7 +288,11 @@ impl Dispatch {
         if let Some(long) = id.filter(|id| id.len() > ids::MAX_ID_BYTES) {
             return Arc::new(Session::new(&ids::told(long)));
         }
-        let (session, dropped) = self.sessions.open(id);
+        let root = || {
+            let folders = self.workspace.roots().folders;
+            folders.first().map(|folder| folder.to_string_lossy().into_owned()).unwrap_or_default()
+        };
+        let (session, dropped) = self.sessions.open(id, root);
         for gone in dropped {
             debug!(session = gone, "dropped a session that was idle for long");
             self.previews.forget(&gone);
@@ -277,6 +300,7 @@ impl Dispatch {
             self.kin.forget(&gone);
             self.jobs.close(&gone);
             self.keeper.forget(&gone);
+            self.guards.forget(&gone);
         }
         session
     }
@@ -285,17 +309,19 @@ impl Dispatch {
     pub async fn run(&self, mut admitted: Admitted) -> CallResult {
         let params = std::mem::take(&mut admitted.params);
         let Admitted { session, call_id, lineage, .. } = &admitted;
+        session.ready(&*self.workspace.ports.clock).await;
         let settings = self.workspace.settings();
-        let budget = Budget::new(&settings.output, params.max_bytes);
+        let budget = Budget::new(&settings.output, session.wanted().max_bytes(params.max_bytes));
         let token = params.work_done_token.as_ref();
         let reporter = Reporter::new(&self.workspace.editor, &session.id, call_id, token);
         let context = Context {
             slot: self.slot(Some(lineage)),
             progress: reporter.progress.clone(),
-            call_id: call_id.clone(),
+            call: Arc::from(call_id.as_str()),
             ..self.context(session, admitted.cancel.clone(), budget.max)
         };
         let (mut timing, mut made, mut asking) = (Timing::default(), None, Asking::default());
+        let mut watched = Watched::default();
         let name = self
             .tools
             .find(session, &params.name)
@@ -303,11 +329,13 @@ impl Dispatch {
         let ended = if let Some(misfit) = admitted.misfit.clone() {
             Err(misfit)
         } else {
-            let living = self.live(&params, &admitted, context, budget, &reporter, &mut asking, &mut timing, &mut made);
+            let out = Out { asking: &mut asking, timing: &mut timing, made: &mut made, watched: &mut watched };
+            let living = self.live(&params, &admitted, context, budget, &reporter, out);
             // Boxed, for the future of a whole life is large and would be moved about with everything that holds it.
             contained(&name, Box::pin(living)).await.unwrap_or_else(Err)
         };
         lineage.finished().await;
+        let notes = self.watched(session, &params, &name, watched, &ended, made.as_ref()).await;
         lineage.release();
         if let Some(member) = &admitted.member {
             member.arrive();
@@ -318,7 +346,8 @@ impl Dispatch {
         if let Some(news) = self.languages.late() {
             self.late.came(news);
         }
-        let words = asking.words().into_iter().chain(change::told_jobs(&self.jobs.news(&session.id))).collect();
+        let words =
+            asking.words().into_iter().chain(notes).chain(change::told_jobs(&self.jobs.news(&session.id))).collect();
         let ending = Ending { done: ended, made, news: self.late.take(&session.id), words };
         let folders = self.workspace.roots().folders;
         let named = shape::Named { call_id: call_id.clone(), name, number: admitted.number, folders };
@@ -344,10 +373,9 @@ impl Dispatch {
         context: Context,
         budget: Budget,
         reporter: &Reporter,
-        asking: &mut Asking,
-        timing: &mut Timing,
-        made: &mut Option<Made>,
+        out: Out<'_>,
     ) -> Result<shape::Done, ToolError> {
+        let Out { asking, timing, made, watched } = out;
         if params.truncated {
             arguments::parse(&params.name, None, true)?;
         }
@@ -371,6 +399,7 @@ impl Dispatch {
         let (lineage, reporter, member) = (Some(lineage), Some(reporter), admitted.member.as_ref());
         let id = &admitted.call_id;
         let mut call = Call { params, id, entry, arguments, context, budget, timing, lineage, reporter, member };
+        self.guarded(&call, watched).await?;
         loop {
             let proposal = self.cleared(&mut call, asking).await?;
             if let Some(member) = member {
@@ -419,7 +448,7 @@ impl Dispatch {
             slot: self.slot(None),
             progress: Progress::default(),
             jobs: Arc::clone(&self.jobs),
-            call_id: String::new(),
+            call: Arc::from(""),
         }
     }
 
@@ -431,6 +460,11 @@ impl Dispatch {
                 && call_id.is_none_or(|id| call.id == id)
                 && turn_id.is_none_or(|id| call.turn.as_deref() == Some(id))
         })
+    }
+
+    /// A file changed, by whomever: what was looked at before may look otherwise now.
+    pub fn world_changed(&self) {
+        self.guards.world_changed();
     }
 
     /// Cancels everything, for the end of the process, background work too.

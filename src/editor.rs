@@ -4,8 +4,10 @@
 //! the editor's own change notification has shown it.
 
 mod absent;
+mod session_news;
 
 pub use absent::Absent;
+pub use session_news::{ModeChanged, Todo, TodoPriority, TodoStatus, TodosChanged};
 
 use std::time::Duration;
 
@@ -394,6 +396,10 @@ pub enum News {
     Files(Vec<FileChanged>),
     /// `window/logMessage`
     Log(Loudness, String),
+    /// `ropewalk/todosChanged`
+    Todos(TodosChanged),
+    /// `ropewalk/modeChanged`
+    Mode(ModeChanged),
     /// `ropewalk/toolsChanged`
     Tools(ToolsChanged),
 }

@@ -1,7 +1,10 @@
 //! What may be done without asking: trust in folders, and the decision on a call. Pure, but for the list of trusted roots.
 
 pub mod arity;
+mod glob;
 mod names;
+mod policy;
+mod rules;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,7 +13,10 @@ use std::sync::{PoisonError, RwLock};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use crate::config::Mode;
 pub use names::{protected, secret};
+pub use policy::Policy;
+pub use rules::{Bases, Fault, Rules};
 
 use crate::editor::Risk;
 use crate::text::percent;
@@ -74,6 +80,8 @@ pub enum Rule {
     Read,
     /// Writes run inside the workspace folders (undo is the net), protected and secret files aside.
     Write,
+    /// Calls touch nothing but what the session itself remembers.
+    Session,
     /// Nothing is known of the tool: a person is asked about each call.
     Unknown,
 }
@@ -84,6 +92,7 @@ const RULES: &[(&str, Rule)] = &[
     ("multi_edit", Rule::Write),
     ("output", Rule::Read),
     ("read", Rule::Read),
+    ("todowrite", Rule::Session),
     ("tool_search", Rule::Read),
     ("write", Rule::Write),
 ];
@@ -97,9 +106,17 @@ impl Rule {
     /// Whether a person is asked, in general.
     pub fn requirement(self) -> Requirement {
         match self {
-            Rule::Read => Requirement::Auto,
+            Rule::Read | Rule::Session => Requirement::Auto,
             Rule::Write => Requirement::Suggest,
             Rule::Unknown => Requirement::Required,
+        }
+    }
+
+    /// Whether its calls may change or run something, as far as anybody knows.
+    fn changes(self) -> bool {
+        match self {
+            Rule::Read | Rule::Session => false,
+            Rule::Write | Rule::Unknown => true,
         }
     }
 }
@@ -144,15 +161,37 @@ pub struct Judgement {
     pub singly: bool,
 }
 
-/// Decides on a call. Depends on nothing but its arguments.
-pub fn judge(rule: Rule, reach: &Reach) -> Judgement {
-    let ask = |reason: String, risk: Risk, singly: bool| Judgement {
-        requirement: rule.requirement(),
-        decision: DecisionKind::Ask,
-        reason,
-        risk,
-        singly,
+/// What a decision rests on, as far as modes and rules look at it differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ground {
+    /// A protected place would be written.
+    Protected,
+    /// A place may hold secrets.
+    Secret,
+    /// Anything else.
+    Other,
+}
+
+/// Decides on a call of a tool. Depends on nothing but its arguments.
+pub fn judge(tool: &str, rule: Rule, reach: &Reach, policy: &Policy) -> Judgement {
+    let (usual, ground) = usual(rule, reach, policy.roots.as_deref());
+    policy.refine(tool, rule, reach, &usual, ground)
+}
+
+/// The decision by what a call reaches alone.
+fn usual(rule: Rule, reach: &Reach, roots: Option<&[PathBuf]>) -> (Judgement, Ground) {
+    let on = |ground: Ground, reason: String, risk: Risk, singly: bool| {
+        let decision = DecisionKind::Ask;
+        (Judgement { requirement: rule.requirement(), decision, reason, risk, singly }, ground)
     };
+    let ask = |reason: String, risk: Risk, singly: bool| on(Ground::Other, reason, risk, singly);
+    if let Some((shown, what)) = reach.writes.iter().find_map(|place| place.named(protected)) {
+        let reason = format!("{shown} is protected ({what}): what is written there can run or change what may run");
+        return on(Ground::Protected, reason, Risk::High, true);
+    }
+    if let Some((shown, what)) = reach.writes.iter().chain(&reach.reads).find_map(|place| place.named(secret)) {
+        return on(Ground::Secret, format!("{shown} may hold secrets ({what})"), Risk::High, true);
+    }
     if rule == Rule::Unknown {
         return ask("nothing is known of what this tool does".to_owned(), Risk::High, true);
     }
@@ -165,39 +204,28 @@ pub fn judge(rule: Rule, reach: &Reach) -> Judgement {
     if let Some(host) = reach.hosts.first() {
         return ask(format!("it talks to another machine: {}", visible(host)), Risk::High, false);
     }
-    if rule == Rule::Read
+    if rule != Rule::Write
         && let Some(place) = reach.writes.first()
     {
-        return ask(format!("a tool that reads wants to write {}", place.shown()), Risk::High, true);
+        return ask(format!("a tool that does not write wants to write {}", place.shown()), Risk::High, true);
     }
-    if let Some((shown, what)) = reach.writes.iter().find_map(|place| place.named(protected)) {
-        return ask(
-            format!("{shown} is protected ({what}): what is written there can run or change what may run"),
-            Risk::High,
-            true,
-        );
-    }
-    if let Some((shown, what)) = reach.writes.iter().chain(&reach.reads).find_map(|place| place.named(secret)) {
-        return ask(format!("{shown} may hold secrets ({what})"), Risk::High, true);
-    }
-    if let Some(place) = reach.writes.iter().find(|place| !place.inside) {
+    let outside = |place: &&Place| !place.inside || !place.within(roots);
+    if let Some(place) = reach.writes.iter().find(outside) {
         return ask(format!("{} is outside the workspace folders", place.shown()), Risk::High, false);
     }
-    if let Some(place) = reach.reads.iter().find(|place| !place.inside) {
+    if let Some(place) = reach.reads.iter().find(outside) {
         return ask(format!("{} is outside the workspace folders", place.shown()), Risk::Medium, false);
     }
-    let (reason, risk) = if reach.writes.is_empty() {
-        ("it only reads, inside the workspace folders", Risk::Low)
-    } else {
+    let (reason, risk) = if !reach.writes.is_empty() {
         ("it writes inside the workspace folders, and can be undone", Risk::Medium)
+    } else if rule == Rule::Session {
+        ("it touches only what the session remembers", Risk::Low)
+    } else {
+        ("it only reads, inside the workspace folders", Risk::Low)
     };
-    Judgement {
-        requirement: rule.requirement(),
-        decision: DecisionKind::Allow,
-        reason: reason.to_owned(),
-        risk,
-        singly: false,
-    }
+    let decision = DecisionKind::Allow;
+    let reason = reason.to_owned();
+    (Judgement { requirement: rule.requirement(), decision, reason, risk, singly: false }, Ground::Other)
 }
 
 impl Place {
@@ -207,6 +235,11 @@ impl Place {
         let real = |path: &PathBuf| Some((visible(&path.to_string_lossy()), test(path)?));
         let read = |name: String| Some((visible(&self.asked), test(Path::new(&name))?));
         self.paths.iter().find_map(real).or_else(|| readings(&self.asked).into_iter().find_map(read))
+    }
+
+    /// Whether it lies in these folders; a document without a place does.
+    fn within(&self, roots: Option<&[PathBuf]>) -> bool {
+        roots.is_none_or(|roots| self.paths.iter().all(|path| roots.iter().any(|root| path.starts_with(root))))
     }
 
     fn shown(&self) -> String {
@@ -280,7 +313,8 @@ mod tests {
             (outside("/etc/passwd"), Ask, Risk::Medium),
             (outside("/home/me/.ssh/id_rsa"), Ask, Risk::High),
         ] {
-            let judged = judge(Rule::Read, &Reach { reads: vec![place.clone()], ..Reach::default() });
+            let judged =
+                judge("t", Rule::Read, &Reach { reads: vec![place.clone()], ..Reach::default() }, &Policy::default());
             assert_eq!((judged.decision, judged.risk), (decision, risk), "{place:?}: {}", judged.reason);
         }
     }
@@ -307,22 +341,23 @@ mod tests {
             (Place { asked: "untitled:%252Ebashrc".to_owned(), ..unnamed() }, Allow, false),
             (Place { paths: vec!["/w/a".into(), "/w/.git/config".into()], ..inside("a") }, Ask, true),
         ] {
-            let judged = judge(Rule::Write, &Reach { writes: vec![place.clone()], ..Reach::default() });
+            let judged =
+                judge("t", Rule::Write, &Reach { writes: vec![place.clone()], ..Reach::default() }, &Policy::default());
             assert_eq!((judged.decision, judged.singly), (decision, singly), "{place:?}: {}", judged.reason);
         }
         // One bad place among good ones decides.
         let reach = Reach { writes: vec![inside("a"), inside(".mcp.json"), inside("b")], ..Reach::default() };
-        assert_eq!(judge(Rule::Write, &reach).decision, Ask);
+        assert_eq!(judge("t", Rule::Write, &reach, &Policy::default()).decision, Ask);
     }
 
     #[test]
     fn what_is_not_known_asks() {
-        assert_eq!(judge(Rule::Unknown, &Reach::default()).decision, DecisionKind::Ask);
+        assert_eq!(judge("t", Rule::Unknown, &Reach::default(), &Policy::default()).decision, DecisionKind::Ask);
         let commands = Reach { commands: vec!["ls".to_owned()], ..Reach::default() };
         let hosts = Reach { hosts: vec!["example.org".to_owned()], ..Reach::default() };
         let writes = Reach { writes: vec![inside("a")], ..Reach::default() };
         for reach in [commands, hosts, writes] {
-            assert_eq!(judge(Rule::Read, &reach).decision, DecisionKind::Ask, "{reach:?}");
+            assert_eq!(judge("t", Rule::Read, &reach, &Policy::default()).decision, DecisionKind::Ask, "{reach:?}");
         }
     }
 

@@ -46,7 +46,8 @@ pub struct ServeOptions {
     pub signals: bool,
     /// Nothing is learned from this run, so that the same run gives the same results.
     pub repeatable: bool,
-    /// Where copies are put aside while files are overwritten in place; absent: beside those files.
+    /// Where sessions are kept, unless the run is repeatable, and where copies are put aside while files are overwritten
+    /// in place; absent: nothing is kept, and copies are beside those files.
     pub state_dir: Option<PathBuf>,
 }
 

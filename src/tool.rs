@@ -107,8 +107,8 @@ pub struct Context {
     pub progress: Progress,
     /// Work that goes on when the call has ended.
     pub jobs: Arc<Jobs>,
-    /// Names the call, for whoever runs it elsewhere.
-    pub call_id: String,
+    /// The caller's name for the call: what it shows is forgotten by that name.
+    pub call: Arc<str>,
 }
 
 /// One piece of an answer.

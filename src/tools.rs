@@ -4,6 +4,7 @@ pub mod edit;
 pub mod multi_edit;
 pub mod output;
 pub mod read;
+pub mod todowrite;
 pub mod tool_search;
 pub mod write;
 
@@ -18,6 +19,7 @@ pub fn table() -> Vec<Arc<dyn AnyTool>> {
         erase(multi_edit::MultiEdit),   //
         erase(output::Output),          //
         erase(read::Read),              //
+        erase(todowrite::TodoWrite),    //
         erase(tool_search::ToolSearch), //
         erase(write::Write),            //
     ]

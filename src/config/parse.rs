@@ -2,13 +2,16 @@
 
 use serde_json::{Map, Value};
 
-use super::{ServerSettings, Settings};
+use super::{Mode, ServerSettings, Settings};
 
 /// Keys of the settings object that are not settings: the front reads them.
 const ELSEWHERE: &[&str] = &["trusted"];
 
 /// The one table whose keys are names of the user's own.
 const SERVERS: &str = "diagnostics.servers";
+
+/// The settings of which nothing may be lost: see [`super::PermissionSettings::broken`].
+const PERMISSIONS: &str = "permissions";
 
 /// A key joins at most so many names by dots.
 const MAX_NAMES: usize = 16;
@@ -50,7 +53,7 @@ impl Settings {
         let mut overlay = Overlay { settings: self.clone(), remarks };
         let nested = nest(&fields);
         overlay.object("", &nested);
-        (overlay.settings, overlay.remarks)
+        overlay.finished()
     }
 }
 
@@ -163,9 +166,40 @@ impl Overlay {
                 (Some(Value::Object(_)), other) if !opaque(&full) => {
                     self.remark(full, format!("expected an object, got {other}"));
                 }
+                (Some(_), value) if is_rules(&full) => self.rules(&full, value),
                 (Some(_), value) => self.set(&full, value.clone()),
             }
         }
+    }
+
+    /// A list of rules: those that are there are taken, whatever else stands between them.
+    fn rules(&mut self, path: &str, value: &Value) {
+        let all = match value {
+            Value::Array(all) => all.clone(),
+            Value::Null => Vec::new(),
+            other => vec![other.clone()],
+        };
+        for other in all.iter().filter(|rule| !rule.is_string()) {
+            self.remark(path.to_owned(), format!("{other} is no rule; expected a text like \"write(src/**)\""));
+        }
+        self.set(path, all.into_iter().filter(Value::is_string).collect());
+    }
+
+    /// What came of it all. What could not be read of the permissions is remembered in them.
+    fn finished(mut self) -> (Settings, Vec<Remark>) {
+        if self.settings.permissions.mode == Mode::Danger {
+            let message = "only a person sets this mode, for one session".to_owned();
+            self.remark(format!("{PERMISSIONS}.mode"), message);
+            self.settings.permissions.mode = Mode::default();
+        }
+        let lost = |remark: &&Remark| remark.key == PERMISSIONS || remark.key.starts_with("permissions.");
+        self.settings.permissions.broken = self
+            .remarks
+            .iter()
+            .filter(lost)
+            .map(|remark| format!("setting {}: {}", remark.key, remark.message))
+            .collect();
+        (self.settings, self.remarks)
     }
 
     fn tree(&self) -> Value {
@@ -215,6 +249,11 @@ fn opaque(path: &str) -> bool {
     path.strip_prefix(SERVERS).is_some_and(|rest| {
         [".env", ".initializationOptions", ".settings"].iter().any(|end| rest.ends_with(end)) && rest.len() > 1
     })
+}
+
+/// Whether a setting is a list of rules.
+fn is_rules(path: &str) -> bool {
+    ["permissions.allow", "permissions.ask", "permissions.deny"].contains(&path)
 }
 
 fn pointer(path: &str) -> String {
@@ -273,12 +312,34 @@ mod tests {
             diagnostics.knownMs: -1 does not fit: invalid value: integer `-1`, expected u64
             diagnostics.servers.ruff.comand: there is no such setting; here are: command, languages, enabled, env, initializationOptions, settings, deadlineMs
             diagnostics.servers.x: expected an object, got 1
-            nothing: there is no such setting; here are: commit, freshness, diagnostics, output, parallel"#]].assert_eq(&told.join("\n"));
+            nothing: there is no such setting; here are: commit, freshness, diagnostics, output, parallel, permissions, guards"#]].assert_eq(&told.join("\n"));
         assert_eq!((settings.commit.echo_ms, settings.commit.rebases), (2000, 7));
         assert_eq!((settings.diagnostics.known_ms, settings.diagnostics.quiet_ms), (700, 100));
         assert_eq!(settings.diagnostics.servers["ruff"].deadline_ms, Some(9));
         let (default, remarks) = Settings::parse(&json!([]));
         assert_eq!((default, remarks.len()), (Settings::default(), 1));
+    }
+
+    #[test]
+    fn no_rule_is_lost_beside_what_cannot_be_read() {
+        let deny = |value: Value| {
+            let settings = Settings::parse(&json!({ "permissions": value })).0.permissions;
+            (settings.deny, settings.broken.len())
+        };
+        for (value, rules, broken) in [
+            (json!({ "deny": ["read(a)", "write"] }), vec!["read(a)", "write"], 0),
+            (json!({ "deny": "read(a)" }), vec!["read(a)"], 0),
+            (json!({ "deny": ["read(a)", 7, null, "write"] }), vec!["read(a)", "write"], 2),
+            (json!({ "deny": { "read": "a" } }), vec![], 1),
+            (json!({ "denied": ["read(a)"] }), vec![], 1),
+            (json!({ "deny": ["write"], "mode": "careful" }), vec!["write"], 1),
+            (json!(["deny"]), vec![], 1),
+            (json!({ "deny": null }), vec![], 0),
+        ] {
+            assert_eq!(deny(value.clone()), (rules.into_iter().map(str::to_owned).collect(), broken), "{value}");
+        }
+        let (danger, remarks) = Settings::parse(&json!({ "permissions.mode": "danger" }));
+        assert_eq!((danger.permissions.mode, remarks.len()), (Mode::Build, 1));
     }
 
     /// An object of objects, `levels` deep.

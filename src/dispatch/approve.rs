@@ -135,7 +135,7 @@ impl Dispatch {
             Consent::Deny => {
                 let targets = proposal.outline.targets();
                 let feedback = decision.feedback.as_deref();
-                call.context.session.consents().deny(&exact, tool, &targets, feedback);
+                call.context.session.consent(|consents| consents.deny(&exact, tool, &targets, feedback));
                 return Err(denied(format!(
                     "A person said no to this call.{} Do not try the same another way; ask, or go on without it.",
                     quoted(feedback)
@@ -146,11 +146,11 @@ impl Dispatch {
             {
                 let always = decision.decision == Consent::Always;
                 let (like, covered) = (proposal.outline.likeness(tool), proposal.outline.covered());
-                call.context.session.consents().grant(&like, always, tool, &covered);
+                call.context.session.consent(|consents| consents.grant(&like, always, tool, &covered));
             }
             Consent::Once | Consent::Session | Consent::Always => {}
         }
-        call.context.session.consents().relent(&exact);
+        call.context.session.consent(|consents| consents.relent(&exact));
         asking.said.extend(decision.feedback);
         match decision.arguments {
             Some(other) if other != call.arguments => {
@@ -176,6 +176,11 @@ impl Dispatch {
 pub(super) struct Approvals(Mutex<BTreeMap<String, usize>>);
 
 impl Approvals {
+    /// Says again how many wait, because what was consented to is not what it was.
+    pub(super) fn tell(&self, editor: &dyn Editor, session: &str) {
+        self.change(editor, session, |waiting| waiting);
+    }
+
     fn change(&self, editor: &dyn Editor, session: &str, change: impl FnOnce(usize) -> usize) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = change(all.get(session).copied().unwrap_or_default());

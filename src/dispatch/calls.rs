@@ -68,6 +68,15 @@ impl Calls {
         told
     }
 
+    /// The calls of a session, as `call tool`, sorted.
+    pub(super) fn of(&self, session: &str) -> Vec<String> {
+        let open = self.lock();
+        let calls = open.calls.values().filter(|call| call.session == session);
+        let mut told: Vec<String> = calls.map(|call| format!("{} {}", call.id, call.tool)).collect();
+        told.sort_unstable();
+        told
+    }
+
     fn lock(&self) -> MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }

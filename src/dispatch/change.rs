@@ -33,6 +33,8 @@ pub(super) struct Made {
     pub settling: Vec<(Prepared, Edited)>,
     /// What is known of problems afterwards; `None` when that could not be found out.
     pub report: Option<DiagnosticsReport>,
+    /// Each text that was changed: its hash before, if there was one, and after.
+    pub texts: Vec<(Key, Option<String>, String)>,
 }
 
 /// What is said of the change of one file.
@@ -129,8 +131,12 @@ impl Dispatch {
         let seen = session.seen(key);
         let whole = committed.before.is_none() || committed.hunks.iter().all(|hunk| hunk.strategy == "write");
         let mut notes = committed.notes.clone();
-        if whole || seen.is_some() && seen == before && session.unseen(key).is_empty() {
-            session.saw(key, after);
+        made.texts.push((key.clone(), before.clone(), after.clone()));
+        self.guards.world_changed();
+        if whole {
+            session.saw(key, &after, Some(&call.context.call));
+        } else if seen.is_some() && seen == before && session.unseen(key).is_empty() {
+            session.changed(key, &after, Some(&call.context.call));
         } else if seen.is_some() && seen != before {
             notes.push("it had changed since you last read it; the edit was made in the text as it is now".to_owned());
         }

@@ -282,7 +282,7 @@ impl AnyTool for ClientTool {
         let deadline = self.traits().deadline;
         let params = RunToolParams {
             session_id: context.session.id.clone(),
-            call_id: context.call_id.clone(),
+            call_id: context.call.to_string(),
             name: name.clone(),
             arguments,
         };

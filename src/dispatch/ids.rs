@@ -13,8 +13,13 @@ pub(super) const MAX_ID_BYTES: usize = 256;
 /// Why the names of a call are not taken.
 pub(super) fn misfit(params: &CallParams) -> Option<ToolError> {
     let names = [("sessionId", &params.session_id), ("turnId", &params.turn_id), ("callId", &params.call_id)];
-    names.into_iter().find_map(|(what, name)| {
-        let length = name.as_ref()?.len();
+    names.into_iter().find_map(|(what, name)| too_long(what, name.as_deref()))
+}
+
+/// Why a name is not taken: `what` it names is a field of the params.
+pub(super) fn too_long(what: &str, name: Option<&str>) -> Option<ToolError> {
+    name.and_then(|name| {
+        let length = name.len();
         (length > MAX_ID_BYTES).then(|| {
             ToolError::new(
                 ErrorKind::InvalidArguments,

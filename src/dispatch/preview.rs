@@ -1,7 +1,7 @@
 //! What a call would do, for hosts that ask their person themselves; and the consent that comes of it, once.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -76,6 +76,7 @@ impl Dispatch {
     pub async fn preview(&self, params: CallParams) -> PreviewResult {
         let session = self.session(params.session_id.as_deref());
         let preview_id = format!("p{}", session.next_preview());
+        session.ready(&*self.workspace.ports.clock).await;
         if let Some(misfit) = ids::misfit(&params) {
             return unfit(preview_id, &params, params.name.clone(), Requirement::Required, misfit);
         }
@@ -90,10 +91,12 @@ impl Dispatch {
             Ok(ready) => ready,
             Err(error) => return unfit(preview_id, &params, tool.to_owned(), general, error),
         };
-        let budget = Budget::new(&self.workspace.settings().output, params.max_bytes);
+        let budget = Budget::new(&self.workspace.settings().output, session.wanted().max_bytes(params.max_bytes));
         let call_id = params.call_id.clone().unwrap_or_default();
-        let context =
-            Context { call_id: call_id.clone(), ..self.context(&session, CancellationToken::new(), budget.max) };
+        let context = Context {
+            call: Arc::from(call_id.as_str()),
+            ..self.context(&session, CancellationToken::new(), budget.max)
+        };
         let mut timing = Timing::default();
         let call = Call {
             params: &params,

@@ -52,7 +52,7 @@ pub(super) async fn outline(
 ) -> Result<Outline, ToolError> {
     let access = entry.tool.access(arguments);
     let (reads, writes) = resolve(&context.workspace, &access).await?;
-    let judgement = judged(entry, &access, &reads, &writes);
+    let judgement = judged(entry, context, &access, &reads, &writes);
     Ok(Outline { reads, writes, access, judgement })
 }
 
@@ -83,19 +83,21 @@ pub(super) async fn propose(
         }
     }
     if writes.len() > named {
-        judgement = judged(entry, &access, &reads, &writes);
+        judgement = judged(entry, context, &access, &reads, &writes);
     }
     Ok(Proposal { outline: Outline { reads, writes, access, judgement }, plan })
 }
 
-fn judged(entry: &Entry, access: &Access, reads: &[Target], writes: &[Target]) -> Judgement {
+fn judged(entry: &Entry, context: &Context, access: &Access, reads: &[Target], writes: &[Target]) -> Judgement {
     let reach = Reach {
         reads: places(reads, &access.reads),
         writes: places(writes, &access.writes),
         commands: access.commands.clone(),
         hosts: access.hosts.clone(),
     };
-    judge(entry.rule, &reach)
+    let workspace = &context.workspace;
+    let policy = context.session.policy(&workspace.settings(), &workspace.roots().folders);
+    judge(entry.traits().name, entry.rule, &reach, &policy)
 }
 
 async fn planned(entry: &Entry, arguments: &serde_json::Value, context: &Context) -> Result<Planned, ToolError> {

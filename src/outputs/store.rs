@@ -239,6 +239,11 @@ impl Store {
         }
     }
 
+    /// How many bytes are kept in memory.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// The longest unused leave the disk, and with that are gone, unless they are in memory.
     fn spare_disk(&mut self, remove: &mut Vec<PathBuf>) {
         let mut at = 0;

@@ -164,7 +164,7 @@ fn folded(path: &Path) -> Vec<String> {
     path.to_string_lossy().split(['/', '\\']).map(fold).filter(|name| !name.is_empty()).collect()
 }
 
-fn fold(name: &str) -> String {
+pub(super) fn fold(name: &str) -> String {
     let plain: String = name
         .chars()
         .filter(|character| !invisible(*character) && !character.is_control())

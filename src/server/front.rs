@@ -11,6 +11,7 @@ use tracing::{debug, info, warn};
 
 use crate::config::Settings;
 use crate::editor::{Editor as _, FileChangeKind, FileChanged, Loudness, News, Origin};
+use crate::permissions::{Fault, Rules};
 use crate::workspace::documents::Counting;
 use crate::workspace::{Key, Roots, Snapshot, paths};
 
@@ -229,6 +230,7 @@ impl Front {
     }
 
     fn files_changed(&self, params: &Value) {
+        self.rooms.calls.world_changed();
         for (uri, kind) in convert::watched_files(params) {
             let kind = match kind {
                 1 => FileChangeKind::Created,
@@ -276,6 +278,12 @@ impl Front {
         let (settings, remarks) = Settings::parse(sent);
         for remark in remarks {
             let words = format!("Ropewalk: setting {}: {}", remark.key, remark.message);
+            self.outbox.tell(News::Log(Loudness::Warning, words));
+        }
+        let rules = &settings.permissions;
+        for Fault { rule, why, holds_back } in Rules::read(&rules.allow, &rules.ask, &rules.deny).faults() {
+            let then = if *holds_back { "; until it is mended nothing is changed or run" } else { "" };
+            let words = format!("Ropewalk: the rule {rule:?} cannot be read: {why}{then}");
             self.outbox.tell(News::Log(Loudness::Warning, words));
         }
         self.rooms.workspace.set_settings(Arc::new(settings));

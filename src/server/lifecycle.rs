@@ -19,6 +19,9 @@ pub(super) const CALLS_GRACE: Duration = Duration::from_secs(1);
 /// How long our own language servers may take to leave politely.
 pub(super) const SERVERS_GRACE: Duration = Duration::from_millis(500);
 
+/// How long what sessions remember may take to be written.
+pub(super) const STORE_GRACE: Duration = Duration::from_millis(500);
+
 /// How long the last bytes may take to leave.
 pub(super) const FLUSH_GRACE: Duration = Duration::from_millis(500);
 

@@ -14,11 +14,16 @@ use crate::dispatch::{
     PreviewResult, RegisterToolsParams, RegisterToolsResult, UnregisterToolsParams, UnregisterToolsResult,
 };
 use crate::editor::{
-    ApprovalsChanged, ApproveParams, ApproveResult, FileChanged, JobInfo, JobsChanged, Resync, RunToolParams,
-    RunToolResult, ToolEvent, ToolsChanged,
+    ApprovalsChanged, ApproveParams, ApproveResult, FileChanged, JobInfo, JobsChanged, ModeChanged, Resync,
+    RunToolParams, RunToolResult, TodosChanged, ToolEvent, ToolsChanged,
 };
 use crate::jobs::JobOutput;
 use crate::languages::{DiagnosticsReport, Forwarded, ProgressKind, SourceName};
+use crate::sessions::policy::Effective;
+use crate::sessions::requests::{
+    CloseResult, DidShowParams, DidShowResult, EndTurnParams, ForgetParams, ForgetResult, GrantsParams, GrantsResult,
+    SessionParams, SessionRef, SetModeParams, Status, TodosParams, TodosResult,
+};
 use crate::text::Range;
 
 /// `ropewalk/listTools`
@@ -69,6 +74,32 @@ pub const PULL_DIAGNOSTICS: &str = "ropewalk/pullDiagnostics";
 pub const TOOL_EVENT: &str = "ropewalk/toolEvent";
 /// `ropewalk/filesChanged`
 pub const FILES_CHANGED: &str = "ropewalk/filesChanged";
+/// `ropewalk/openSession`
+pub const OPEN_SESSION: &str = "ropewalk/openSession";
+/// `ropewalk/updateSession`
+pub const UPDATE_SESSION: &str = "ropewalk/updateSession";
+/// `ropewalk/closeSession`
+pub const CLOSE_SESSION: &str = "ropewalk/closeSession";
+/// `ropewalk/resetSession`
+pub const RESET_SESSION: &str = "ropewalk/resetSession";
+/// `ropewalk/endTurn`
+pub const END_TURN: &str = "ropewalk/endTurn";
+/// `ropewalk/setMode`
+pub const SET_MODE: &str = "ropewalk/setMode";
+/// `ropewalk/forget`
+pub const FORGET: &str = "ropewalk/forget";
+/// `ropewalk/didShow`
+pub const DID_SHOW: &str = "ropewalk/didShow";
+/// `ropewalk/grants`
+pub const GRANTS: &str = "ropewalk/grants";
+/// `ropewalk/todos`
+pub const TODOS: &str = "ropewalk/todos";
+/// `ropewalk/status`
+pub const STATUS: &str = "ropewalk/status";
+/// `ropewalk/todosChanged`
+pub const TODOS_CHANGED: &str = "ropewalk/todosChanged";
+/// `ropewalk/modeChanged`
+pub const MODE_CHANGED: &str = "ropewalk/modeChanged";
 
 /// `ropewalk/registerTools`
 pub const REGISTER_TOOLS: &str = "ropewalk/registerTools";
@@ -137,29 +168,42 @@ pub const METHODS: &[Method] = &[
     request::<CallParams, CallResult>(CALL_TOOL, Direction::ToSidecar),
     request::<BatchParams, BatchResult>(CALL_TOOLS, Direction::ToSidecar),
     request::<CancelParams, CancelResult>(CANCEL, Direction::ToSidecar),
+    request::<SessionRef, CloseResult>(CLOSE_SESSION, Direction::ToSidecar),
     notification::<DiagnosticProgressParams>(DIAGNOSTIC_PROGRESS, Direction::ToSidecar),
     request::<DiagnosticsParams, DiagnosticsReport>(DIAGNOSTICS, Direction::ToSidecar),
     notification::<DidChangeContextParams>(DID_CHANGE_CONTEXT, Direction::ToSidecar),
     notification::<DidChangeDiagnosticSourcesParams>(DID_CHANGE_DIAGNOSTIC_SOURCES, Direction::ToSidecar),
     notification::<Forwarded>(DID_CHANGE_DIAGNOSTICS, Direction::ToSidecar),
     notification::<DidChangeTrustParams>(DID_CHANGE_TRUST, Direction::ToSidecar),
+    request::<DidShowParams, DidShowResult>(DID_SHOW, Direction::ToSidecar),
     request::<DocumentTextParams, DocumentText>(DOCUMENT_TEXT, Direction::ToSidecar),
+    request::<EndTurnParams, ()>(END_TURN, Direction::ToSidecar),
     notification::<FilesChangedParams>(FILES_CHANGED, Direction::ToEditor),
+    request::<ForgetParams, ForgetResult>(FORGET, Direction::ToSidecar),
+    request::<GrantsParams, GrantsResult>(GRANTS, Direction::ToSidecar),
     request::<JobOutputParams, JobOutput>(JOB_OUTPUT, Direction::ToSidecar),
     request::<JobsParams, JobsResult>(JOBS, Direction::ToSidecar),
     notification::<JobsChanged>(JOBS_CHANGED, Direction::ToEditor),
     request::<ListToolsParams, ListToolsResult>(LIST_TOOLS, Direction::ToSidecar),
+    notification::<ModeChanged>(MODE_CHANGED, Direction::ToEditor),
+    request::<SessionParams, Effective>(OPEN_SESSION, Direction::ToSidecar),
     request::<OutputParams, OutputText>(OUTPUT, Direction::ToSidecar),
     request::<CallParams, PreviewResult>(PREVIEW_CALL, Direction::ToSidecar),
     request::<DocumentParams, ()>(PULL_DIAGNOSTICS, Direction::ToEditor),
     request::<RegisterToolsParams, RegisterToolsResult>(REGISTER_TOOLS, Direction::ToSidecar),
+    request::<SessionRef, CloseResult>(RESET_SESSION, Direction::ToSidecar),
     request::<DocumentParams, Resync>(RESYNC, Direction::ToEditor),
     request::<RunToolParams, RunToolResult>(RUN_TOOL, Direction::ToEditor),
+    request::<SetModeParams, Effective>(SET_MODE, Direction::ToSidecar),
     request::<SettleParams, SettleResult>(SETTLE, Direction::ToSidecar),
+    request::<SessionRef, Status>(STATUS, Direction::ToSidecar),
     request::<StopJobParams, StopJobResult>(STOP_JOB, Direction::ToSidecar),
+    request::<TodosParams, TodosResult>(TODOS, Direction::ToSidecar),
+    notification::<TodosChanged>(TODOS_CHANGED, Direction::ToEditor),
     notification::<ToolEvent>(TOOL_EVENT, Direction::ToEditor),
     notification::<ToolsChanged>(TOOLS_CHANGED, Direction::ToEditor),
     request::<UnregisterToolsParams, UnregisterToolsResult>(UNREGISTER_TOOLS, Direction::ToSidecar),
+    request::<SessionParams, Effective>(UPDATE_SESSION, Direction::ToSidecar),
 ];
 
 /// The methods that the editor may send us, for `capabilities.experimental.ropewalk.methods`.

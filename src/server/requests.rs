@@ -2,6 +2,7 @@
 
 mod outputs;
 mod registry;
+mod sessions;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,7 +60,7 @@ impl Front {
             protocol::SETTLE => Front::begin_settle,
             protocol::OUTPUT => Front::begin_output,
             "workspace/executeCommand" => Front::begin_command,
-            _ => return None,
+            _ => return self.begin_session(method, params),
         };
         Some(self.in_phase().and_then(|()| begin(self, params)))
     }

@@ -12,12 +12,15 @@ use tokio_util::sync::CancellationToken;
 use crate::config::Settings;
 use crate::dispatch::{
     BatchParams, BatchResult, CallParams, CallResult, Dispatch, ListToolsParams, ListedTool, OutputParams, OutputText,
-    PreviewResult, RegisterToolsParams, RegisterToolsResult, ToolInfo, UnregisterToolsParams, UnregisterToolsResult,
+    PreviewResult, RegisterToolsParams, RegisterToolsResult, SessionAnswer, ToolInfo, UnregisterToolsParams,
+    UnregisterToolsResult,
 };
 use crate::editor::FileChanged;
 use crate::jobs::Jobs;
 use crate::languages::{DiagnosticsReport, Forwarded, Languages, ProgressKind, SourceName, Wait};
 use crate::permissions::Trust;
+use crate::sessions::requests::SessionRequest;
+use crate::tool::{ErrorKind, ToolError};
 use crate::workspace::{Roots, Target, Workspace};
 
 use super::protocol::DidChangeContextParams;
@@ -79,6 +82,14 @@ pub trait Calls: Send + Sync + 'static {
     fn output(self: Arc<Self>, _: OutputParams) -> BoxFuture<'static, OutputText> {
         std::future::ready(OutputText::default()).boxed()
     }
+    /// Takes a request about a session: it takes effect in the order of these calls, and the future brings its answer.
+    fn session(self: Arc<Self>, request: SessionRequest) -> SessionAnswer {
+        let (session, _) = request.names();
+        let message = format!("There are no sessions here, and none called {}.", session.unwrap_or("default"));
+        std::future::ready(Err(ToolError::new(ErrorKind::Unavailable, message))).boxed()
+    }
+    /// A file changed, by whomever.
+    fn world_changed(&self) {}
 }
 
 /// Knows about problems in documents. All that is told is told in the order in which the editor sent it.
@@ -208,6 +219,14 @@ impl Calls for Dispatch {
 
     fn output(self: Arc<Self>, params: OutputParams) -> BoxFuture<'static, OutputText> {
         async move { Dispatch::output(&self, params).await }.boxed()
+    }
+
+    fn session(self: Arc<Self>, request: SessionRequest) -> SessionAnswer {
+        self.ask_session(request)
+    }
+
+    fn world_changed(&self) {
+        Dispatch::world_changed(self);
     }
 }
 

@@ -7,7 +7,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tower_lsp::{LspService, Server};
 use tracing::{info, warn};
 
-use crate::editor::Editor;
+use crate::editor::{Editor, Loudness, News};
 use crate::ports::Ports;
 
 use super::backend::Backend;
@@ -25,16 +25,30 @@ where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin,
 {
-    let state_dir = options.state_dir.clone();
-    serve_with(input, output, ports.clone(), options, |editor| {
-        let parts = assemble(ports, editor);
-        if let Some(state_dir) = &state_dir {
-            parts.dispatch.spill_to(state_dir, &parts.ports);
+    let (state_dir, repeatable) = (options.state_dir.clone(), options.repeatable);
+    let clock = Arc::clone(&ports.clock);
+    let mut sessions = None;
+    let code = serve_with(input, output, ports.clone(), options, |editor| {
+        let parts = assemble(ports, Arc::clone(&editor));
+        if let Some(folder) = state_dir.as_deref().filter(|_| !repeatable) {
+            let complain = move |words| editor.tell(News::Log(Loudness::Warning, words));
+            parts.sessions.keep_in(folder, Arc::clone(&parts.ports.clock), Box::new(complain));
+        }
+        if let Some(folder) = &state_dir {
+            parts.dispatch.spill_to(folder, &parts.ports);
         }
         parts.workspace.set_state_dir(state_dir);
+        sessions = Some(Arc::clone(&parts.sessions));
         Rooms::of(&parts)
     })
-    .await
+    .await;
+    if let Some(sessions) = sessions {
+        tokio::select! {
+            () = sessions.flush() => {}
+            () = clock.sleep(lifecycle::STORE_GRACE) => warn!("not everything that sessions remember was written"),
+        }
+    }
+    code
 }
 
 /// The same with rooms of the caller's own behind the front.

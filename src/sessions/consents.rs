@@ -125,7 +125,7 @@ impl Consents {
         let mut kept = self.clone();
         kept.granted.retain(|_, said| said.scope == Scope::Always);
         kept.denied.clear();
-        kept
+        if kept.granted.is_empty() { Consents::default() } else { kept }
     }
 
     fn said(&mut self, scope: Scope, tool: &str, targets: &[String], feedback: Option<&str>) -> Said {

@@ -98,10 +98,10 @@ fn file(context: &Context, view: &View, arguments: &Arguments) -> Outcome {
     let window = Window::of(&view.text, arguments.offset, arguments.limit, arguments.column, context.budget);
     let hash = view.hash();
     for lines in window.whole_lines() {
-        context.session.saw_lines(&view.target.key, &hash, lines, window.total);
+        context.session.saw_lines(&view.target.key, &hash, lines, window.total, Some(&context.call));
     }
     if window.total == 0 {
-        context.session.saw(&view.target.key, hash.clone());
+        context.session.saw(&view.target.key, &hash, Some(&context.call));
     }
     let mut text = window.render(&view.target.shown);
     if view.unsaved() {

@@ -92,7 +92,7 @@ impl Tool for Write {
         let hash = text::hash(&arguments.content);
         // The model wrote this very text, so it knows it.
         if let Some(view) = existing(context, &target).await? {
-            context.session.saw(&target.key, view.hash());
+            context.session.saw(&target.key, &view.hash(), Some(&context.call));
         }
         Ok(Outcome {
             content: vec![Content::text(format!(

@@ -121,8 +121,12 @@ async fn examples() -> BTreeMap<&'static str, String> {
     let id = editor.request("ropewalk/callTool", new);
     editor.result(id).await;
     all.ask(&mut editor, "ropewalk/settle", json!({ "deadlineMs": 5000 })).await;
+    about_sessions(&mut all, &mut editor).await;
     while let Some(news) = editor.stashed(|message| message.get("id").is_none()) {
         let label = match news["method"].as_str() {
+            Some("ropewalk/modeChanged") => "ropewalk/modeChanged",
+            Some("ropewalk/todosChanged") => "ropewalk/todosChanged",
+            Some("ropewalk/approvalsChanged") => "ropewalk/approvalsChanged",
             Some("ropewalk/filesChanged") => "ropewalk/filesChanged",
             Some("ropewalk/approvalsChanged") if !all.0.contains_key("ropewalk/approvalsChanged") => {
                 "ropewalk/approvalsChanged"
@@ -166,6 +170,31 @@ async fn examples() -> BTreeMap<&'static str, String> {
     editor.leave().await;
     let pretty = |message: &Value| serde_json::to_string_pretty(message).unwrap() + "\n";
     all.0.into_iter().map(|(label, messages)| (label, messages.iter().map(pretty).collect())).collect()
+}
+
+/// Everything that is asked about sessions, of one session.
+async fn about_sessions(all: &mut Examples, editor: &mut FakeEditor) {
+    let pane = |mut params: Value| {
+        params["sessionId"] = json!("pane-1");
+        params
+    };
+    let open = json!({
+        "label": "Chat", "mode": "build", "tools": { "disable": ["write"] },
+        "rules": { "deny": ["edit(generated/**)"] }, "apply": "propose",
+    });
+    all.ask(editor, "ropewalk/openSession", pane(open)).await;
+    all.ask(editor, "ropewalk/updateSession", pane(json!({ "budgets": { "maxBytes": 10_000 } }))).await;
+    all.ask(editor, "ropewalk/setMode", pane(json!({ "mode": "review" }))).await;
+    let todos = json!([{ "id": "1", "content": "Write the third line", "status": "completed" }]);
+    all.ask(editor, "ropewalk/todos", pane(json!({ "todos": todos }))).await;
+    let version = editor.buffers[URI].version + 1;
+    all.ask(editor, "ropewalk/didShow", pane(json!({ "uri": URI, "version": version }))).await;
+    all.ask(editor, "ropewalk/forget", pane(json!({ "callIds": ["toolu_2"], "uris": [URI] }))).await;
+    all.ask(editor, "ropewalk/grants", pane(json!({ "revokeAll": true }))).await;
+    all.ask(editor, "ropewalk/status", pane(json!({}))).await;
+    all.ask(editor, "ropewalk/endTurn", pane(json!({ "turnId": "turn-1" }))).await;
+    all.ask(editor, "ropewalk/closeSession", pane(json!({}))).await;
+    all.ask(editor, "ropewalk/resetSession", pane(json!({}))).await;
 }
 
 /// The page with the example under each method's heading put in the place of the one that is there.

@@ -24,5 +24,6 @@ mod outputs;
 mod process;
 mod real;
 mod registry;
+mod sessions;
 mod slot;
 mod tidy;

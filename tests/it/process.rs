@@ -36,6 +36,8 @@ impl Binary {
             .stdout(Stdio::piped())
             .stderr(stderr)
             .env("RUST_LOG", "warn")
+            // What it keeps is nobody's business outside the build.
+            .env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"))
             .kill_on_drop(true)
             .spawn()
             .unwrap();

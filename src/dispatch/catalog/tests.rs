@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::entry::{proper, requirement};
 use super::*;
 use crate::dispatch::dialects::Dialect;
-use crate::sessions::ToolPolicy;
+use crate::sessions::policy::ToolSwitches;
 use crate::tool::{Access, Capability, Content, Context, Outcome, Plan, Tool, Traits};
 use crate::tools;
 
@@ -58,6 +58,13 @@ impl AnyTool for Made {
     async fn run(&self, _: Value, _: &Context) -> Result<Outcome, ToolError> {
         Ok(Outcome { content: vec![Content::text("done")], ..Outcome::default() })
     }
+}
+
+/// The session asks for these tools only.
+fn narrow(session: &Session, enable: Option<&[&str]>, disable: &[&str]) {
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let tools = ToolSwitches { enable: enable.map(owned), disable: owned(disable) };
+    session.want(|wanted| wanted.asked.tools = Some(tools));
 }
 
 fn made(name: &'static str, deferred: bool) -> Arc<dyn AnyTool> {
@@ -186,7 +193,7 @@ fn a_list_is_made_once_and_again_when_something_changed() {
     registry.join(made("own", false), Rule::Unknown).unwrap();
     let second = registry.list(&session, &params);
     assert_eq!(second.len(), first.len() + 1);
-    session.set_tools(ToolPolicy { enable: None, disable: BTreeSet::from(["own".to_owned()]) });
+    narrow(&session, None, &["own"]);
     assert_eq!(registry.list(&session, &params), first);
     assert_eq!(registry.list(&other, &params), second);
     assert!(registry.leave("own") && !registry.leave("own"));
@@ -283,14 +290,14 @@ fn a_tool_that_is_turned_off_says_so_and_becomes_no_other() {
     let registry = built_in();
     registry.join(made("write_plan", false), Rule::Read).unwrap();
     let session = Session::new("s");
-    session.set_tools(ToolPolicy { enable: None, disable: BTreeSet::from(["write".to_owned()]) });
+    narrow(&session, None, &["write"]);
     for asked in ["write", "Write", "write_file", "WriteTool"] {
         let error = registry.find(&session, asked).map(|entry| entry.traits().name.to_owned()).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Unavailable, "{asked}");
         assert!(error.message.starts_with("`write` is turned off in this session."), "{}", error.message);
     }
     assert!(!names(&registry, &session, true).contains(&"write".to_owned()));
-    session.set_tools(ToolPolicy { enable: Some(BTreeSet::from(["read_file".to_owned()])), disable: BTreeSet::new() });
+    narrow(&session, Some(&["read_file"]), &[]);
     assert_eq!(names(&registry, &session, true), ["read"]);
     assert_eq!(registry.catalog(&session).len(), 1);
 }

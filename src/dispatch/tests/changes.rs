@@ -174,9 +174,9 @@ async fn a_text_that_was_not_seen_is_not_overwritten() {
     desk.disk.put("/w/src/a.txt", "changed\n");
     check(
         &desk.call("write", write("src/a.txt", "new\n")).await,
-        &expect![
-            "src/a.txt was not written, because it had changed since it was last read in this session: what is there would be lost unseen. Read it (all of it), then write it; or change a part of it with `edit`."
-        ],
+        &expect![[r"
+            src/a.txt was not written, because it had changed since it was last read in this session: what is there would be lost unseen. Read it (all of it), then write it; or change a part of it with `edit`.
+            `write` has failed 3 times in a row. Look at why before you try it again."]],
     );
     desk.call("read", read("src/a.txt")).await;
     assert_eq!(desk.call("write", write("src/a.txt", "new\n")).await.status, Status::Ok);

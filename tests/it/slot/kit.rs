@@ -176,7 +176,7 @@ fn word(arguments: &Value) -> String {
 }
 
 fn said(text: &str) -> Outcome {
-    Outcome { content: vec![Content::text(text)], structured: None }
+    Outcome { content: vec![Content::text(text)], ..Outcome::default() }
 }
 
 fn tools(gates: &Gates) -> Vec<(Arc<dyn AnyTool>, Rule)> {

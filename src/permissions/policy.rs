@@ -1,0 +1,254 @@
+//! What holds for the calls of one session: its mode, the user's rules, and its own, which only make those stricter. Pure.
+
+use std::path::PathBuf;
+
+use crate::config::Mode;
+use crate::editor::Risk;
+
+use super::rules::{Bases, Rules, Subject, allowed};
+use super::{DecisionKind, Ground, Judgement, Reach, Rule, visible};
+
+/// What holds for the calls of one session.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Policy {
+    /// The session's mode.
+    pub mode: Mode,
+    /// What the user, or the person at this session, allows at most.
+    pub ceiling: Mode,
+    /// The user's rules.
+    pub user: Rules,
+    /// The session's rules: these allow nothing that the ceiling and the user's rules do not.
+    pub session: Rules,
+    /// What could not be read of the user's settings, in words: see [`crate::config::PermissionSettings::broken`].
+    pub broken: Vec<String>,
+    /// Where paths in the rules begin.
+    pub bases: Bases,
+    /// The session's folders, canonical: what is outside them counts as outside the workspace. `None`: all of it.
+    pub roots: Option<Vec<PathBuf>>,
+}
+
+impl Policy {
+    /// The decision on a call that has been judged by what it reaches alone (on this ground).
+    pub(super) fn refine(&self, tool: &str, rule: Rule, reach: &Reach, usual: &Judgement, ground: Ground) -> Judgement {
+        let subject = Subject { tool, reach, known: rule != Rule::Unknown, bases: &self.bases };
+        let changes = rule.changes() || !reach.writes.is_empty() || !reach.commands.is_empty();
+        if let Some(denied) = self.user.denies(subject).or_else(|| self.session.denies(subject)) {
+            return denies(usual, format!("the rule {} denies it", visible(denied)));
+        }
+        if changes && let Some(fault) = self.fault() {
+            return denies(
+                usual,
+                format!("what may be done is not known until this is mended in the settings: {}", visible(&fault)),
+            );
+        }
+        let under = |mode, authors: &[&Rules]| Layer { mode, authors, subject, changes }.decide(usual, ground);
+        let (user, both) = ([&self.user], [&self.user, &self.session]);
+        stricter(under(self.ceiling, &user), under(self.mode, &both))
+    }
+
+    /// A rule that was to hold something back and cannot be read.
+    fn fault(&self) -> Option<String> {
+        let unread = self.user.faults().iter().chain(self.session.faults()).find(|fault| fault.holds_back);
+        let unread = unread.map(|fault| format!("the rule `{}` cannot be read: {}", fault.rule, fault.why));
+        unread.or_else(|| self.broken.first().cloned())
+    }
+}
+
+/// One mode with its rules.
+struct Layer<'a> {
+    mode: Mode,
+    authors: &'a [&'a Rules],
+    subject: Subject<'a>,
+    /// Whether the call changes or runs something, as far as anybody knows.
+    changes: bool,
+}
+
+impl Layer<'_> {
+    fn decide(&self, usual: &Judgement, ground: Ground) -> Judgement {
+        let usual = usual.clone();
+        match self.mode {
+            Mode::Plan if self.changes => {
+                let what = "in plan mode nothing is changed or run; say what you would do as a plan, and let the person \
+                            decide";
+                return denies(&usual, what.to_owned());
+            }
+            Mode::Explore if self.changes => {
+                let what = "in explore mode nothing is changed or run; look, and tell what you found";
+                return denies(&usual, what.to_owned());
+            }
+            Mode::Danger if ground != Ground::Protected => {
+                return Judgement {
+                    decision: DecisionKind::Allow,
+                    reason: "in danger mode nothing but protected places is asked about".to_owned(),
+                    ..usual
+                };
+            }
+            _ => {}
+        }
+        if usual.decision == DecisionKind::Deny || ground == Ground::Protected {
+            return usual;
+        }
+        if let Some(rule) = self.authors.iter().find_map(|rules| rules.asks(self.subject)) {
+            return asks(&usual, format!("the rule {} wants it asked about", visible(rule)));
+        }
+        if ground == Ground::Secret {
+            return usual;
+        }
+        if allowed(self.authors, self.subject) {
+            return Judgement { decision: DecisionKind::Allow, reason: "a rule allows it".to_owned(), ..usual };
+        }
+        if self.mode == Mode::Review && usual.decision == DecisionKind::Allow && self.changes {
+            return asks(&usual, "in review mode every change is asked about".to_owned());
+        }
+        usual
+    }
+}
+
+fn asks(usual: &Judgement, reason: String) -> Judgement {
+    let reason = if usual.decision == DecisionKind::Ask { format!("{}, and {reason}", usual.reason) } else { reason };
+    Judgement { decision: DecisionKind::Ask, reason, ..usual.clone() }
+}
+
+fn denies(usual: &Judgement, reason: String) -> Judgement {
+    Judgement { decision: DecisionKind::Deny, reason, risk: usual.risk.max(Risk::Medium), ..usual.clone() }
+}
+
+/// The stricter of two decisions on one call; of equal ones the second.
+fn stricter(one: Judgement, other: Judgement) -> Judgement {
+    let strictness = |judgement: &Judgement| match judgement.decision {
+        DecisionKind::Allow => 0,
+        DecisionKind::Ask => 1,
+        DecisionKind::Deny => 2,
+    };
+    let singly = one.singly || other.singly;
+    let mut stricter = if strictness(&one) > strictness(&other) { one } else { other };
+    stricter.singly = singly;
+    stricter
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::permissions::{Place, judge};
+
+    fn rules(allow: &[&str], ask: &[&str], deny: &[&str]) -> Rules {
+        let owned = |rules: &[&str]| rules.iter().map(|&rule| rule.to_owned()).collect::<Vec<_>>();
+        Rules::read(&owned(allow), &owned(ask), &owned(deny))
+    }
+
+    fn policy(mode: Mode) -> Policy {
+        let bases = Bases { folders: vec![PathBuf::from("/w")], home: None };
+        Policy { mode, ceiling: mode, bases, ..Policy::default() }
+    }
+
+    fn place(path: &str) -> Place {
+        Place { asked: path.to_owned(), paths: vec![PathBuf::from(path)], inside: path.starts_with("/w/") }
+    }
+
+    fn read(path: &str) -> (&'static str, Rule, Reach) {
+        ("read", Rule::Read, Reach { reads: vec![place(path)], ..Reach::default() })
+    }
+
+    fn write(path: &str) -> (&'static str, Rule, Reach) {
+        ("write", Rule::Write, Reach { writes: vec![place(path)], ..Reach::default() })
+    }
+
+    fn decided(policy: &Policy, (tool, rule, reach): &(&'static str, Rule, Reach)) -> DecisionKind {
+        judge(tool, *rule, reach, policy).decision
+    }
+
+    #[test]
+    fn modes() {
+        use DecisionKind::{Allow, Ask, Deny};
+        let unknown = ("mcp__x__y", Rule::Unknown, Reach::default());
+        let todos = ("todowrite", Rule::Session, Reach::default());
+        let runs = ("bash", Rule::Unknown, Reach { commands: vec!["ls".to_owned()], ..Reach::default() });
+        for (call, decisions) in [
+            //                           danger build review plan explore
+            (read("/w/a"), [Allow, Allow, Allow, Allow, Allow]),
+            (read("/etc/a"), [Allow, Ask, Ask, Ask, Ask]),
+            (read("/w/.env"), [Allow, Ask, Ask, Ask, Ask]),
+            (write("/w/a"), [Allow, Allow, Ask, Deny, Deny]),
+            (write("/etc/a"), [Allow, Ask, Ask, Deny, Deny]),
+            (write("/w/.git/config"), [Ask, Ask, Ask, Deny, Deny]),
+            (unknown, [Allow, Ask, Ask, Deny, Deny]),
+            (runs, [Allow, Ask, Ask, Deny, Deny]),
+            (todos, [Allow; 5]),
+        ] {
+            let modes = [Mode::Danger, Mode::Build, Mode::Review, Mode::Plan, Mode::Explore];
+            assert_eq!(modes.map(|mode| decided(&policy(mode), &call)), decisions, "{call:?}");
+        }
+        let plan = judge("write", Rule::Write, &write("/w/a").2, &policy(Mode::Plan));
+        assert!(plan.reason.contains("plan"), "{}", plan.reason);
+    }
+
+    #[test]
+    fn deny_over_ask_over_allow() {
+        use DecisionKind::{Allow, Ask, Deny};
+        let all = |mode| Policy {
+            user: rules(&["write", "read(//etc/**)"], &["write(prod/**)"], &["*(prod/keys/**)"]),
+            ..policy(mode)
+        };
+        for (mode, call, decision) in [
+            (Mode::Review, write("/w/a"), Allow),
+            (Mode::Review, write("/w/prod/a"), Ask),
+            (Mode::Review, write("/w/prod/keys/a"), Deny),
+            (Mode::Build, write("/w/prod/a"), Ask),
+            (Mode::Build, read("/etc/passwd"), Allow),
+            (Mode::Build, read("/w/prod/keys/a"), Deny),
+            // Danger asks nothing, and what is denied stays so.
+            (Mode::Danger, write("/w/prod/a"), Allow),
+            (Mode::Danger, write("/w/prod/keys/a"), Deny),
+            // No rule opens what is protected or secret, nor a mode that changes nothing.
+            (Mode::Build, write("/w/.git/config"), Ask),
+            (Mode::Build, write("/w/.env"), Ask),
+            (Mode::Plan, write("/w/a"), Deny),
+        ] {
+            assert_eq!(decided(&all(mode), &call), decision, "{mode:?} {call:?}");
+        }
+    }
+
+    #[test]
+    fn a_session_only_makes_stricter() {
+        use DecisionKind::{Allow, Ask, Deny};
+        let session = |ceiling, mode| Policy {
+            ceiling,
+            session: rules(&["write(src/**)", "read(//etc/**)"], &["read(notes)"], &["write(src/keep)"]),
+            ..policy(mode)
+        };
+        for (ceiling, mode, call, decision) in [
+            // It allows what it would ask itself, as far as the user would let it pass.
+            (Mode::Build, Mode::Review, write("/w/src/a"), Allow),
+            (Mode::Build, Mode::Review, write("/w/other"), Ask),
+            (Mode::Review, Mode::Review, write("/w/src/a"), Ask),
+            (Mode::Build, Mode::Build, read("/etc/passwd"), Ask),
+            (Mode::Build, Mode::Build, read("/w/notes"), Ask),
+            (Mode::Build, Mode::Build, write("/w/src/keep"), Deny),
+        ] {
+            assert_eq!(decided(&session(ceiling, mode), &call), decision, "{ceiling:?} {mode:?} {call:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_stops_what_changes() {
+        use DecisionKind::{Allow, Deny};
+        let ask = Policy { user: rules(&[], &["write("], &[]), ..policy(Mode::Build) };
+        let session = Policy { session: rules(&[], &[], &["()"]), ..policy(Mode::Danger) };
+        let broken = Policy { broken: vec!["setting permissions.deny: 7".to_owned()], ..policy(Mode::Build) };
+        let allow = Policy { user: rules(&["write("], &[], &["read(keep)"]), ..policy(Mode::Build) };
+        for (policy, written) in [(&ask, Deny), (&session, Deny), (&broken, Deny), (&allow, Allow)] {
+            assert_eq!(decided(policy, &write("/w/a")), written, "{policy:?}");
+            assert_eq!(decided(policy, &read("/w/a")), Allow, "{policy:?}");
+        }
+        assert_eq!(decided(&allow, &read("/w/keep")), Deny);
+    }
+
+    #[test]
+    fn the_folders_of_a_session_are_its_workspace() {
+        let policy = Policy { roots: Some(vec![PathBuf::from("/w/part")]), ..policy(Mode::Build) };
+        assert_eq!(decided(&policy, &write("/w/part/a")), DecisionKind::Allow);
+        assert_eq!(decided(&policy, &write("/w/other/a")), DecisionKind::Ask);
+        let none = Policy { roots: Some(vec![]), ..policy };
+        assert_eq!(decided(&none, &write("/w/part/a")), DecisionKind::Ask);
+    }
+}

@@ -1,0 +1,376 @@
+//! Rules that people write: `Tool` or `Tool(pattern)`, to allow, to ask, to deny. Pure.
+//!
+//! Tools are named without regard to case; `*` is every tool, and `mcp__server` every tool of that server. What the
+//! pattern says depends on what a call reaches: a path (`./` or bare: from a workspace folder; `~/`: from the home folder;
+//! `/` or `//`: absolute; `*`, `?` and `**` as in a shell), a command line (exactly, or `words:*` for those that begin with
+//! these words), or a machine (`domain:example.org`, its sub-domains included).
+//!
+//! A deny or an ask holds when one thing that a call reaches fits, as the most forgiving file system would compare it, the
+//! content of a folder that fits included. An allow holds only when everything fits, exactly.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::glob;
+use super::names::fold;
+use super::{Place, Reach, readings};
+
+/// Where paths in patterns begin.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Bases {
+    /// The workspace folders, canonical.
+    pub folders: Vec<PathBuf>,
+    /// The home folder.
+    pub home: Option<PathBuf>,
+}
+
+/// The rules of one author.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Rules {
+    allow: Vec<Pattern>,
+    ask: Vec<Pattern>,
+    deny: Vec<Pattern>,
+    faults: Vec<Fault>,
+}
+
+/// A rule that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The rule as it was written.
+    pub rule: String,
+    /// Why it cannot be read.
+    pub why: &'static str,
+    /// Whether it was to hold something back, so that its loss may not let anything pass.
+    pub holds_back: bool,
+}
+
+/// What a call is, for a rule.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Subject<'a> {
+    pub tool: &'a str,
+    pub reach: &'a Reach,
+    /// Whether `reach` is all that it reaches, as far as anybody knows.
+    pub known: bool,
+    pub bases: &'a Bases,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Pattern {
+    /// As it was written.
+    text: String,
+    /// Lower case.
+    tool: String,
+    inner: Option<String>,
+}
+
+impl Rules {
+    /// Reads rules; those that cannot be read are faults.
+    pub fn read(allow: &[String], ask: &[String], deny: &[String]) -> Rules {
+        let mut faults = Vec::new();
+        let mut each = |rules: &[String], holds_back| {
+            let mut read = Vec::with_capacity(rules.len());
+            for rule in rules {
+                match Pattern::read(rule) {
+                    Ok(pattern) => read.push(pattern),
+                    Err(why) => faults.push(Fault { rule: rule.clone(), why, holds_back }),
+                }
+            }
+            read
+        };
+        let (allow, ask, deny) = (each(allow, false), each(ask, true), each(deny, true));
+        Rules { allow, ask, deny, faults }
+    }
+
+    /// The rules that cannot be read.
+    pub fn faults(&self) -> &[Fault] {
+        &self.faults
+    }
+
+    /// The rule, as it was written, that forbids a call.
+    pub(super) fn denies(&self, subject: Subject<'_>) -> Option<&str> {
+        self.deny.iter().find(|pattern| pattern.touches(subject)).map(|pattern| pattern.text.as_str())
+    }
+
+    /// The rule that wants a person asked.
+    pub(super) fn asks(&self, subject: Subject<'_>) -> Option<&str> {
+        self.ask.iter().find(|pattern| pattern.touches(subject)).map(|pattern| pattern.text.as_str())
+    }
+}
+
+/// Whether the allow rules of some authors, together, cover everything that a call reaches.
+pub(super) fn allowed(authors: &[&Rules], subject: Subject<'_>) -> bool {
+    let patterns: Vec<&Pattern> =
+        authors.iter().flat_map(|rules| &rules.allow).filter(|pattern| pattern.names(subject.tool)).collect();
+    if patterns.iter().any(|pattern| pattern.inner.is_none()) {
+        return true;
+    }
+    let Reach { reads, writes, commands, hosts } = subject.reach;
+    let nothing = reads.is_empty() && writes.is_empty() && commands.is_empty() && hosts.is_empty();
+    let inner = |fits: &dyn Fn(&str) -> bool| patterns.iter().filter_map(|pattern| pattern.inner.as_deref()).any(fits);
+    subject.known
+        && !nothing
+        && reads.iter().chain(writes).all(|place| {
+            !place.paths.is_empty()
+                && place.paths.iter().all(|path| inner(&|pattern| is_path(pattern, path, subject.bases)))
+        })
+        && commands.iter().all(|command| inner(&|pattern| is_command(pattern, command)))
+        && hosts.iter().all(|host| inner(&|pattern| is_host(pattern, host)))
+}
+
+impl Pattern {
+    fn read(rule: &str) -> Result<Pattern, &'static str> {
+        let text = rule.trim();
+        let (tool, inner) = match text.split_once('(') {
+            None => (text, None),
+            Some((tool, rest)) => {
+                let inner = rest.strip_suffix(')').ok_or("its bracket is not closed")?.trim();
+                if inner.is_empty() {
+                    return Err("there is nothing in its brackets");
+                }
+                (tool, Some(inner.to_owned()))
+            }
+        };
+        let named = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if tool != "*" && (tool.is_empty() || !tool.chars().all(named)) {
+            return Err("it does not begin with the name of a tool");
+        }
+        if inner.as_deref().is_some_and(|inner| inner.split('/').any(|part| part == "..")) {
+            return Err("`..` in a pattern means another place from every place");
+        }
+        Ok(Pattern { text: text.to_owned(), tool: tool.to_ascii_lowercase(), inner })
+    }
+
+    fn names(&self, tool: &str) -> bool {
+        let tool = tool.to_ascii_lowercase();
+        let of_server = || self.tool.starts_with("mcp__") && tool.starts_with(&format!("{}__", self.tool));
+        self.tool == "*" || self.tool == tool || of_server()
+    }
+
+    /// Whether a call may reach something of this. Doubt is a yes.
+    fn touches(&self, subject: Subject<'_>) -> bool {
+        if !self.names(subject.tool) {
+            return false;
+        }
+        let Some(inner) = self.inner.as_deref() else { return true };
+        let Reach { reads, writes, commands, hosts } = subject.reach;
+        !subject.known
+            || reads.iter().chain(writes).any(|place| may_be_place(inner, place, subject.bases))
+            || commands.iter().any(|command| may_be_command(inner, command))
+            || hosts.iter().any(|host| is_host(inner, host))
+    }
+}
+
+/// The patterns, from the root of the file system, that a pattern stands for; `None` when that cannot be said.
+fn rooted(pattern: &str, bases: &Bases) -> Option<Vec<Vec<String>>> {
+    let parts = |text: &str| -> Vec<String> {
+        text.split('/').filter(|part| !matches!(*part, "" | ".")).map(str::to_owned).collect()
+    };
+    let below = |base: &Path, rest: &str| {
+        let mut all = components(base);
+        all.extend(parts(rest));
+        all
+    };
+    if pattern.starts_with('/') {
+        return Some(vec![parts(pattern)]);
+    }
+    if let Some(rest) = pattern.strip_prefix("~/") {
+        return bases.home.as_deref().map(|home| vec![below(home, rest)]);
+    }
+    Some(bases.folders.iter().map(|folder| below(folder, pattern)).collect())
+}
+
+fn components(path: &Path) -> Vec<String> {
+    let name = |component: Component<'_>| match component {
+        Component::Normal(name) => Some(name.to_string_lossy().into_owned()),
+        _ => None,
+    };
+    path.components().filter_map(name).collect()
+}
+
+fn is_path(pattern: &str, path: &Path, bases: &Bases) -> bool {
+    let path = components(path);
+    rooted(pattern, bases).is_some_and(|patterns| patterns.iter().any(|pattern| glob::covers(pattern, &path)))
+}
+
+/// Whether a pattern may mean a place: where it really is, or as its name can be read.
+fn may_be_place(pattern: &str, place: &Place, bases: &Bases) -> bool {
+    let folded = |parts: Vec<String>| -> Vec<String> { parts.iter().map(|part| fold(part)).collect() };
+    let Some(rooted) = rooted(pattern, bases) else { return true };
+    let mut patterns: Vec<Vec<String>> = rooted.into_iter().map(folded).collect();
+    let mut paths: Vec<Vec<String>> = place.paths.iter().map(|path| folded(components(path))).collect();
+    for reading in readings(&place.asked) {
+        paths.push(folded(lexical(&reading)));
+        let from_folders =
+            bases.folders.iter().map(|folder| folded(lexical(&format!("{}/{reading}", folder.display()))));
+        paths.extend(from_folders);
+    }
+    if place.paths.is_empty() {
+        // A document without a place counts by its name alone, from nowhere.
+        patterns.push(folded(pattern.split('/').map(str::to_owned).collect()));
+    }
+    patterns.iter().any(|pattern| paths.iter().any(|path| glob::covers_from_above(pattern, path)))
+}
+
+/// The components of a name, `.` and `..` resolved without looking at the disk.
+fn lexical(name: &str) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    for part in name.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part.to_owned()),
+        }
+    }
+    parts
+}
+
+/// Characters by which a shell makes more of a line than one command.
+const SHELL: &[char] = &['|', '&', ';', '\n', '`', '$', '(', ')', '<', '>', '{', '}'];
+
+/// Whether a pattern says exactly this one simple command.
+fn is_command(pattern: &str, command: &str) -> bool {
+    let command = command.trim();
+    if pattern == command {
+        return true;
+    }
+    let Some(prefix) = pattern.strip_suffix(":*") else { return false };
+    !prefix.trim().is_empty() && !command.contains(SHELL) && begins(prefix.trim(), command)
+}
+
+/// Whether a pattern may say one of the commands in a line.
+fn may_be_command(pattern: &str, command: &str) -> bool {
+    let (prefix, whole) = match pattern.strip_suffix(":*") {
+        Some(prefix) => (prefix.trim(), false),
+        None => (pattern.trim(), true),
+    };
+    let mut pieces = std::iter::once(command).chain(command.split(SHELL)).map(str::trim);
+    pieces.any(|piece| if whole { piece == prefix } else { begins(prefix, piece) })
+}
+
+fn begins(prefix: &str, command: &str) -> bool {
+    command.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
+}
+
+fn is_host(pattern: &str, host: &str) -> bool {
+    let Some(domain) = pattern.strip_prefix("domain:") else { return pattern == host };
+    let (domain, host) = (domain.trim().to_ascii_lowercase(), host.trim_end_matches('.').to_ascii_lowercase());
+    host == domain || host.strip_suffix(&domain).is_some_and(|rest| rest.ends_with('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bases() -> Bases {
+        Bases { folders: vec![PathBuf::from("/w")], home: Some(PathBuf::from("/home/me")) }
+    }
+
+    fn place(asked: &str, path: &str) -> Reach {
+        let place =
+            Place { asked: asked.to_owned(), paths: vec![PathBuf::from(path)], inside: path.starts_with("/w/") };
+        Reach { reads: vec![place], ..Reach::default() }
+    }
+
+    fn at(path: &str) -> Reach {
+        place(path, path)
+    }
+
+    fn command(line: &str) -> Reach {
+        Reach { commands: vec![line.to_owned()], ..Reach::default() }
+    }
+
+    fn host(name: &str) -> Reach {
+        Reach { hosts: vec![name.to_owned()], ..Reach::default() }
+    }
+
+    /// Whether a rule, as an allow rule and as a deny rule, fits a call.
+    fn fits(rule: &str, tool: &str, reach: &Reach) -> (bool, bool) {
+        let list = [rule.to_owned()];
+        let (allow, deny) = (Rules::read(&list, &[], &[]), Rules::read(&[], &[], &list));
+        assert!(allow.faults().is_empty(), "{rule}");
+        let bases = bases();
+        let subject = Subject { tool, reach, known: true, bases: &bases };
+        (allowed(&[&allow], subject), deny.denies(subject).is_some())
+    }
+
+    #[test]
+    fn paths() {
+        for (rule, reach, fit) in [
+            ("Read", at("/w/a"), (true, true)),
+            ("*", at("/w/a"), (true, true)),
+            ("write", at("/w/a"), (false, false)),
+            ("Read(./secrets/**)", at("/w/secrets/a/b"), (true, true)),
+            ("Read(./secrets/**)", at("/elsewhere/secrets/a"), (false, false)),
+            ("Read(.env*)", at("/w/.env.local"), (true, true)),
+            ("Read(src/*.ts)", at("/w/src/x.ts"), (true, true)),
+            ("Read(src/*.ts)", at("/w/src/sub/x.ts"), (false, false)),
+            ("Read(src/**/x)", at("/w/src/foox"), (false, false)),
+            ("Read(//etc/passwd)", at("/etc/passwd"), (true, true)),
+            ("Read(/etc/passwd)", at("/etc/passwd"), (true, true)),
+            ("Read(~/.ssh/**)", at("/home/me/.ssh/id_rsa"), (true, true)),
+            // What is in a folder that is denied is denied; what is allowed is allowed exactly.
+            ("Read(secrets)", at("/w/secrets/a"), (false, true)),
+            ("Read(Secrets/**)", at("/w/secrets/a"), (false, true)),
+            // A link: what it leads to is what is allowed, and either name is denied.
+            ("Read(notes)", place("notes", "/w/secrets/a"), (false, true)),
+            ("Read(secrets/**)", place("notes", "/w/secrets/a"), (true, true)),
+            ("Read(secrets/**)", place("x/../secrets/b", "/w/linked"), (false, true)),
+            ("Read(secrets/**)", place("secre%74s/b", "/w/linked"), (false, true)),
+        ] {
+            assert_eq!(fits(rule, "read", &reach), fit, "{rule} {reach:?}");
+        }
+        let unnamed = Place { asked: "untitled:Plan".to_owned(), paths: vec![], inside: true };
+        let reach = Reach { reads: vec![unnamed], ..Reach::default() };
+        assert_eq!(fits("read(untitled:*)", "read", &reach), (false, true));
+    }
+
+    #[test]
+    fn all_of_a_call_is_allowed_or_none() {
+        let mut reach = at("/w/src/a");
+        reach.writes = at("/w/other/b").reads;
+        assert_eq!(fits("edit(src/**)", "edit", &reach), (false, true));
+        let both = Rules::read(&["edit(src/**)".to_owned(), "edit(other/*)".to_owned()], &[], &[]);
+        let bases = bases();
+        assert!(allowed(&[&both], Subject { tool: "edit", reach: &reach, known: true, bases: &bases }));
+    }
+
+    #[test]
+    fn commands_and_machines() {
+        for (rule, tool, reach, fit) in [
+            ("Bash(git status)", "bash", command("git status"), (true, true)),
+            ("Bash(git status)", "bash", command("git status -s"), (false, false)),
+            ("Bash(npm run test:*)", "bash", command("npm run test -- --watch"), (true, true)),
+            ("Bash(npm run test:*)", "bash", command("npm run build"), (false, false)),
+            ("Bash(npm:*)", "bash", command("npmevil --run"), (false, false)),
+            ("Bash(npm:*)", "bash", command("npm test && rm -rf /"), (false, true)),
+            ("Bash(rm:*)", "bash", command("true; rm -rf x"), (false, true)),
+            ("Bash(rm:*)", "bash", command("echo $(rm x)"), (false, true)),
+            ("Bash(echo:*)", "bash", command("echo `whoami`"), (false, true)),
+            ("WebFetch(domain:anthropic.com)", "webfetch", host("docs.Anthropic.com"), (true, true)),
+            ("WebFetch(domain:anthropic.com)", "webfetch", host("notanthropic.com"), (false, false)),
+            ("mcp__linear", "mcp__linear__create_issue", Reach::default(), (true, true)),
+            ("mcp__linear", "mcp__linearity__create_issue", Reach::default(), (false, false)),
+            ("mcp__linear__search(foo)", "mcp__linear__search", Reach::default(), (false, false)),
+        ] {
+            assert_eq!(fits(rule, tool, &reach), fit, "{rule} {reach:?}");
+        }
+    }
+
+    #[test]
+    fn of_a_tool_that_nobody_knows_a_pattern_holds_back_and_allows_nothing() {
+        let list = ["mcp__linear__search(foo)".to_owned()];
+        let (allow, deny, bases) = (Rules::read(&list, &[], &[]), Rules::read(&[], &[], &list), bases());
+        let reach = Reach::default();
+        let subject = Subject { tool: "mcp__linear__search", reach: &reach, known: false, bases: &bases };
+        assert_eq!((allowed(&[&allow], subject), deny.denies(subject).is_some()), (false, true));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told() {
+        for rule in ["", "(a)", "read(", "read(a", "read()", "re ad(a)", "read(a)b", "read(../x)", "über(x)"] {
+            let list = [rule.to_owned()];
+            let rules = Rules::read(&list, &[], &list);
+            let told: Vec<bool> = rules.faults().iter().map(|fault| fault.holds_back).collect();
+            assert_eq!(told, [false, true], "{rule}");
+        }
+    }
+}

@@ -1,0 +1,494 @@
+//! What a session asks for, and what holds for it: the user's settings, made stricter by what it asks and never looser.
+//! Pure.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::config::{GuardSettings, Mode, PermissionSettings, Settings};
+use crate::permissions::{Bases, Policy, Rules};
+
+/// A list in what a session asks for has at most so many entries, and a text so many bytes.
+const MAX_ENTRIES: usize = 1000;
+const MAX_TEXT: usize = 4096;
+
+/// What a session asks for. What is absent stays as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Asked {
+    /// Its name for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// The folders it works in, as URIs: what is outside them is asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub roots: Option<Vec<String>>,
+    /// Its mode.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// Which tools it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<ToolSwitches>,
+    /// Its own rules.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rules: Option<RuleLists>,
+    /// What becomes of its edits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub apply: Option<Apply>,
+    /// Whether edited documents are saved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub save: Option<Save>,
+    /// Its share of what is limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budgets: Option<Budgets>,
+    /// Guards it wants on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guards: Option<GuardSwitches>,
+}
+
+/// Which tools a session has, by any of their names.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ToolSwitches {
+    /// Only these; absent: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enable: Option<Vec<String>>,
+    /// Not these.
+    pub disable: Vec<String>,
+}
+
+/// Which tools a session may call. It narrows what there is, and never widens it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct ToolPolicy {
+    /// Only these, by any of their names; absent: all.
+    pub enable: Option<BTreeSet<String>>,
+    /// Not these, by any of their names.
+    pub disable: BTreeSet<String>,
+}
+
+impl ToolPolicy {
+    /// Whether a tool of these names, which all are its own, may be called.
+    pub fn allows<'a>(&self, mut names: impl Iterator<Item = &'a str> + Clone) -> bool {
+        let disabled = names.clone().any(|name| self.disable.contains(name));
+        !disabled && self.enable.as_ref().is_none_or(|enabled| names.any(|name| enabled.contains(name)))
+    }
+}
+
+/// Rules, `Tool` or `Tool(pattern)`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RuleLists {
+    /// Calls that run without asking, as far as the user's settings let them.
+    pub allow: Vec<String>,
+    /// Calls that a person is asked about.
+    pub ask: Vec<String>,
+    /// Calls that do not run.
+    pub deny: Vec<String>,
+}
+
+/// What becomes of a session's edits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Apply {
+    /// They are made.
+    #[default]
+    Now,
+    /// They wait for the person. Not available yet.
+    Propose,
+}
+
+/// Whether edited documents are saved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Save {
+    /// No.
+    #[default]
+    Never,
+    /// Those that had no unsaved change before. Not available yet.
+    IfClean,
+    /// Yes. Not available yet.
+    Always,
+}
+
+/// A session's share of what is limited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Budgets {
+    /// At most so many bytes of text in one answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<usize>,
+}
+
+/// Guards that a session wants on; what is off in the settings can be turned on, and nothing off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct GuardSwitches {
+    /// See [`GuardSettings::repeats`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<bool>,
+    /// See [`GuardSettings::failures`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failures: Option<bool>,
+    /// See [`GuardSettings::undone`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undone: Option<bool>,
+}
+
+/// What holds for a session, and what it asked for and did not get.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Effective {
+    /// The session.
+    pub session_id: String,
+    /// Its name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Its folders, as URIs; absent: all that are open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub roots: Option<Vec<String>>,
+    /// Its mode.
+    pub mode: Mode,
+    /// Which tools it has.
+    pub tools: ToolSwitches,
+    /// Its own rules, beside the user's.
+    pub rules: RuleLists,
+    /// What becomes of its edits.
+    pub apply: Apply,
+    /// Whether edited documents are saved.
+    pub save: Save,
+    /// Its share of what is limited.
+    pub budgets: Budgets,
+    /// Which guards are on.
+    pub guards: GuardSettings,
+    /// What it asked for and did not get.
+    pub not_granted: Vec<NotGranted>,
+    /// Whether something of it was kept from an earlier run.
+    pub restored: bool,
+}
+
+/// Something that a session asked for and did not get.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NotGranted {
+    /// What it is about: a field of the params, with an entry's index where it is a list.
+    pub field: String,
+    /// What was asked for.
+    pub asked: String,
+    /// Why it was not granted, or what it does instead.
+    pub reason: String,
+}
+
+/// What is kept of a session's policy.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Wanted {
+    /// What it asked for.
+    pub asked: Asked,
+    /// The folders of `asked.roots`, canonical; `None` for one that is no folder here.
+    pub folders: Vec<Option<String>>,
+    /// The mode that the person set. Danger is never here.
+    pub person: Option<Mode>,
+}
+
+/// What there is beside a session's own wishes.
+#[derive(Debug, Clone, Copy)]
+pub struct Around<'a> {
+    /// The user's settings.
+    pub settings: &'a Settings,
+    /// The workspace folders, canonical.
+    pub folders: &'a [PathBuf],
+    /// The home folder.
+    pub home: Option<&'a Path>,
+}
+
+impl Asked {
+    /// Takes over what is given.
+    pub fn merge(&mut self, newer: Asked) {
+        fn take<T>(here: &mut Option<T>, newer: Option<T>) {
+            if newer.is_some() {
+                *here = newer;
+            }
+        }
+        take(&mut self.label, newer.label);
+        take(&mut self.roots, newer.roots);
+        take(&mut self.mode, newer.mode);
+        take(&mut self.tools, newer.tools);
+        take(&mut self.rules, newer.rules);
+        take(&mut self.apply, newer.apply);
+        take(&mut self.save, newer.save);
+        take(&mut self.budgets, newer.budgets);
+        take(&mut self.guards, newer.guards);
+    }
+
+    /// Why it is not taken: something is too long.
+    pub fn misfit(&self) -> Option<String> {
+        let tools = self.tools.iter().flat_map(|tools| [tools.enable.as_ref(), Some(&tools.disable)]).flatten();
+        let rules = self.rules.iter().flat_map(|rules| [&rules.allow, &rules.ask, &rules.deny]);
+        let lists: Vec<&Vec<String>> = self.roots.iter().chain(tools).chain(rules).collect();
+        if let Some(long) = lists.iter().find(|list| list.len() > MAX_ENTRIES) {
+            return Some(format!("a list has {} entries; at most {MAX_ENTRIES} are taken", long.len()));
+        }
+        let long = self.label.iter().chain(lists.into_iter().flatten()).find(|text| text.len() > MAX_TEXT)?;
+        Some(format!("a text has {} bytes; at most {MAX_TEXT} are taken", long.len()))
+    }
+}
+
+impl Wanted {
+    /// The session's mode, and the one that it may not be looser than. `danger`: the person set that for this run.
+    fn modes(&self, danger: bool, settings: &PermissionSettings) -> (Mode, Mode) {
+        let ceiling = if danger { Mode::Danger } else { self.person.unwrap_or(settings.mode) };
+        let asked = self.asked.mode.filter(|mode| mode.strictness() >= ceiling.strictness());
+        (asked.unwrap_or(ceiling), ceiling)
+    }
+
+    /// The session's mode.
+    pub fn mode(&self, danger: bool, settings: &Settings) -> Mode {
+        self.modes(danger, &settings.permissions).0
+    }
+
+    /// Which tools it may call.
+    pub fn tools(&self) -> ToolPolicy {
+        let set = |names: &Vec<String>| names.iter().cloned().collect();
+        self.asked.tools.as_ref().map_or_else(ToolPolicy::default, |tools| ToolPolicy {
+            enable: tools.enable.as_ref().map(set),
+            disable: set(&tools.disable),
+        })
+    }
+
+    /// Which guards are on.
+    pub fn guards(&self, settings: &Settings) -> GuardSettings {
+        let asked = self.asked.guards.unwrap_or_default();
+        let on = |usual: bool, asked: Option<bool>| usual || asked == Some(true);
+        GuardSettings {
+            repeats: on(settings.guards.repeats, asked.repeats),
+            failures: on(settings.guards.failures, asked.failures),
+            undone: on(settings.guards.undone, asked.undone),
+        }
+    }
+
+    /// At most so many bytes of text in an answer, of `wanted` by a call; `None`: the settings say.
+    pub fn max_bytes(&self, wanted: Option<usize>) -> Option<usize> {
+        let session = self.asked.budgets.and_then(|budgets| budgets.max_bytes);
+        [session, wanted].into_iter().flatten().min()
+    }
+
+    /// What the session's calls are judged by.
+    pub fn policy(&self, danger: bool, around: Around<'_>) -> Policy {
+        let settings = &around.settings.permissions;
+        let (mode, ceiling) = self.modes(danger, settings);
+        let own = self.asked.rules.as_ref();
+        let bases = Bases { folders: around.folders.to_vec(), home: around.home.map(Path::to_owned) };
+        let roots = self.asked.roots.as_ref().map(|_| self.folders.iter().flatten().map(PathBuf::from).collect());
+        Policy {
+            mode,
+            ceiling,
+            user: Rules::read(&settings.allow, &settings.ask, &settings.deny),
+            session: own.map(|own| Rules::read(&own.allow, &own.ask, &own.deny)).unwrap_or_default(),
+            broken: settings.broken.clone(),
+            bases,
+            roots,
+        }
+    }
+
+    /// What holds, and what was asked for in vain.
+    pub fn effective(&self, session_id: &str, danger: bool, around: Around<'_>) -> Effective {
+        let asked = &self.asked;
+        let mut not_granted = Vec::new();
+        let mut refuse = |field: String, asked: String, reason: String| {
+            not_granted.push(NotGranted { field, asked, reason });
+        };
+        let (mode, ceiling) = self.modes(danger, &around.settings.permissions);
+        if let Some(wish) = asked.mode.filter(|wish| *wish != mode) {
+            let reason = if wish == Mode::Danger {
+                "only a person sets it, by `setMode`".to_owned()
+            } else {
+                format!("it is looser than {}, which the person or the settings chose", ceiling.name())
+            };
+            refuse("mode".to_owned(), wish.name().to_owned(), reason);
+        }
+        let mut roots = None;
+        for (index, uri) in asked.roots.iter().flatten().enumerate() {
+            let folder = self.folders.get(index).and_then(Option::as_deref).map(Path::new);
+            let open = folder.is_some_and(|folder| {
+                around.folders.iter().any(|open| folder.starts_with(open) || open.starts_with(folder))
+            });
+            if open {
+                roots.get_or_insert_with(Vec::new).push(uri.clone());
+                continue;
+            }
+            let why = if folder.is_none() { "it is no folder here" } else { "it is in no workspace folder" };
+            refuse(format!("roots[{index}]"), uri.clone(), why.to_owned());
+        }
+        let roots = if asked.roots.is_some() { Some(roots.unwrap_or_default()) } else { None };
+        let rules = asked.rules.clone().unwrap_or_default();
+        for (field, list) in [("allow", &rules.allow), ("ask", &rules.ask), ("deny", &rules.deny)] {
+            let holds_back = field != "allow";
+            for (index, rule) in list.iter().enumerate() {
+                let read = Rules::read(std::slice::from_ref(rule), &[], &[]);
+                let Some(fault) = read.faults().first() else { continue };
+                let then = if holds_back { "; until it is mended nothing is changed or run" } else { "" };
+                refuse(format!("rules.{field}[{index}]"), rule.clone(), format!("{}{then}", fault.why));
+            }
+        }
+        if asked.apply == Some(Apply::Propose) {
+            refuse(
+                "apply".to_owned(),
+                "propose".to_owned(),
+                "it is not available yet; edits are made at once".to_owned(),
+            );
+        }
+        if let Some(save @ (Save::IfClean | Save::Always)) = asked.save {
+            let wish = if save == Save::Always { "always" } else { "ifClean" };
+            refuse("save".to_owned(), wish.to_owned(), "it is not available yet; nothing is saved".to_owned());
+        }
+        let most = around.settings.output.max_bytes;
+        if let Some(wish) = self.max_bytes(None).filter(|wish| *wish > most) {
+            refuse("budgets.maxBytes".to_owned(), wish.to_string(), format!("the settings have {most}"));
+        }
+        let guards = self.guards(around.settings);
+        let wish = asked.guards.unwrap_or_default();
+        for (field, wish, on) in [
+            ("repeats", wish.repeats, guards.repeats),
+            ("failures", wish.failures, guards.failures),
+            ("undone", wish.undone, guards.undone),
+        ] {
+            if wish == Some(false) && on {
+                let reason = "a session can only turn guards on".to_owned();
+                refuse(format!("guards.{field}"), "false".to_owned(), reason);
+            }
+        }
+        Effective {
+            session_id: session_id.to_owned(),
+            label: asked.label.clone(),
+            roots,
+            mode,
+            tools: asked.tools.clone().unwrap_or_default(),
+            rules,
+            apply: Apply::Now,
+            save: Save::Never,
+            budgets: Budgets { max_bytes: Some(self.max_bytes(None).map_or(most, |wish| wish.min(most))) },
+            guards,
+            not_granted,
+            restored: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(mode: Mode) -> Settings {
+        let mut settings = Settings::default();
+        settings.permissions.mode = mode;
+        settings
+    }
+
+    fn effective(wanted: &Wanted, danger: bool, settings: &Settings) -> Effective {
+        let folders = [PathBuf::from("/w")];
+        wanted.effective("s", danger, Around { settings, folders: &folders, home: None })
+    }
+
+    fn told(effective: &Effective) -> Vec<&str> {
+        effective.not_granted.iter().map(|refused| refused.field.as_str()).collect()
+    }
+
+    #[test]
+    fn a_mode_is_only_made_stricter_unless_by_the_person() {
+        use Mode::{Build, Danger, Explore, Plan, Review};
+        for (user, asked, person, danger, mode, granted) in [
+            (Build, None, None, false, Build, true),
+            (Build, Some(Plan), None, false, Plan, true),
+            (Review, Some(Build), None, false, Review, false),
+            (Build, Some(Danger), None, false, Build, false),
+            (Plan, Some(Explore), None, false, Explore, true),
+            (Review, None, Some(Build), false, Build, true),
+            (Review, Some(Build), Some(Build), false, Build, true),
+            (Build, Some(Build), Some(Review), false, Review, false),
+            (Build, None, Some(Review), true, Danger, true),
+            (Build, Some(Plan), None, true, Plan, true),
+        ] {
+            let wanted = Wanted { asked: Asked { mode: asked, ..Asked::default() }, person, ..Wanted::default() };
+            let effective = effective(&wanted, danger, &settings(user));
+            let shown = format!("{user:?} {asked:?} {person:?} {danger}");
+            assert_eq!((effective.mode, told(&effective).is_empty()), (mode, granted), "{shown}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_granted_is_told() {
+        let asked: Asked = serde_json::from_value(serde_json::json!({
+            "label": "pane",
+            "roots": ["file:///w/part", "file:///elsewhere", "file:///gone"],
+            "tools": { "disable": ["write"] },
+            "rules": { "allow": ["read(", "read(a)"], "deny": ["()"] },
+            "apply": "propose",
+            "save": "ifClean",
+            "budgets": { "maxBytes": 1_000_000 },
+            "guards": { "repeats": false, "undone": true },
+        }))
+        .unwrap();
+        let folders = vec![Some("/w/part".to_owned()), Some("/elsewhere".to_owned()), None];
+        let wanted = Wanted { asked, folders, person: None };
+        let effective = effective(&wanted, false, &settings(Mode::Build));
+        let expected = [
+            "roots[1]",
+            "roots[2]",
+            "rules.allow[0]",
+            "rules.deny[0]",
+            "apply",
+            "save",
+            "budgets.maxBytes",
+            "guards.repeats",
+        ];
+        assert_eq!(told(&effective), expected);
+        assert_eq!(effective.roots, Some(vec!["file:///w/part".to_owned()]));
+        assert_eq!((effective.apply, effective.save), (Apply::Now, Save::Never));
+        assert_eq!(effective.budgets.max_bytes, Some(30_000));
+        assert!(effective.guards.repeats && effective.guards.undone);
+    }
+
+    #[test]
+    fn guards_and_budgets_only_tighten() {
+        let mut user = settings(Mode::Build);
+        user.guards = GuardSettings { repeats: false, failures: true, undone: false };
+        let guards = GuardSwitches { repeats: Some(true), failures: Some(false), undone: None };
+        let budgets = Some(Budgets { max_bytes: Some(100) });
+        let wanted = Wanted { asked: Asked { guards: Some(guards), budgets, ..Asked::default() }, ..Wanted::default() };
+        assert_eq!(wanted.guards(&user), GuardSettings { repeats: true, failures: true, undone: false });
+        for (call, most) in [(None, Some(100)), (Some(50), Some(50)), (Some(500), Some(100))] {
+            assert_eq!(wanted.max_bytes(call), most);
+        }
+        assert_eq!(Wanted::default().max_bytes(Some(7)), Some(7));
+    }
+
+    #[test]
+    fn tools_are_switched_by_name() {
+        let with = |enable: Option<&[&str]>, disable: &[&str]| {
+            let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+            let tools = ToolSwitches { enable: enable.map(owned), disable: owned(disable) };
+            Wanted { asked: Asked { tools: Some(tools), ..Asked::default() }, ..Wanted::default() }
+        };
+        for (wanted, offered) in [
+            (Wanted::default(), [true, true]),
+            (with(None, &["write"]), [true, false]),
+            (with(Some(&["read"]), &[]), [true, false]),
+            (with(Some(&["read", "write"]), &["read"]), [false, true]),
+        ] {
+            assert_eq!(
+                ["read", "write"].map(|tool| wanted.tools().allows(std::iter::once(tool))),
+                offered,
+                "{wanted:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn roots_that_are_nowhere_leave_nothing_inside() {
+        let asked = Asked { roots: Some(vec!["file:///gone".to_owned()]), ..Asked::default() };
+        let wanted = Wanted { asked, folders: vec![None], person: None };
+        let settings = settings(Mode::Build);
+        let policy = wanted.policy(false, Around { settings: &settings, folders: &[], home: None });
+        assert_eq!(policy.roots, Some(vec![]));
+    }
+}

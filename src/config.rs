@@ -1,6 +1,7 @@
 //! Settings as plain structs with their defaults. What the editor sends is checked key by key: a wrong value is told and
 //! its default used, never the whole dropped.
 
+mod hooks;
 mod parse;
 
 use std::collections::BTreeMap;
@@ -8,6 +9,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use hooks::{Hook, HookSettings, OnFailure};
 pub use parse::Remark;
 
 /// All settings. Durations are in milliseconds, sizes in bytes.
@@ -22,6 +24,8 @@ pub struct Settings {
     pub diagnostics: DiagnosticsSettings,
     /// How much a model is shown.
     pub output: OutputSettings,
+    /// Commands that run before and after calls.
+    pub hooks: HookSettings,
 }
 
 /// How edits of open documents are confirmed.

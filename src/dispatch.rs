@@ -11,8 +11,11 @@ mod calls;
 mod catalog;
 mod change;
 mod coerce;
+mod early;
 mod execute;
+mod hooks;
 mod ids;
+mod input;
 mod late;
 mod names;
 mod preview;
@@ -21,6 +24,7 @@ mod schedule;
 mod shape;
 #[cfg(test)]
 mod tests;
+mod unread;
 mod validate;
 
 use std::sync::{Arc, Weak};
@@ -31,11 +35,13 @@ use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 pub use call::{CallParams, CallResult, ListToolsParams, PreviewResult, Status, ToolInfo};
+pub use input::ToolInputParams;
 
 use crate::editor::{News, ToolEvent, ToolEventKind};
 use crate::languages::Languages;
 use crate::outputs::Budget;
 use crate::permissions::{Rule, Trust};
+use crate::process::SystemPrograms;
 use crate::sessions::{DEFAULT_SESSION, Session, Sessions};
 use crate::tool::{AnyTool, Context, Listed, Slot, ToolError};
 use crate::tools;
@@ -46,7 +52,10 @@ use call::{AppliedPart, Timing};
 use calls::{Calls, OpenCall};
 use catalog::{Entry, Registry};
 use change::{Made, Stopped};
+use early::{Changes, Early};
 use execute::{Limits, cancelled, contained};
+use hooks::Beside;
+use input::{Claimed, Inputs};
 use late::Late;
 use preview::Previews;
 use propose::Planned;
@@ -67,6 +76,10 @@ pub struct Dispatch {
     calls: Arc<Calls>,
     previews: Previews,
     late: Late,
+    inputs: Inputs,
+    /// Counts what may change what tools see.
+    changes: Arc<Changes>,
+    hooks: hooks::Runner,
 }
 
 /// A call that has its place in its session's order and has not run yet. Dropped, it gives its place up.
@@ -82,6 +95,8 @@ pub struct Admitted {
     since: Instant,
     /// Why it will not run, whatever it is.
     misfit: Option<ToolError>,
+    /// What was read for it before it came.
+    early: Option<Early>,
 }
 
 impl Admitted {
@@ -139,6 +154,10 @@ impl Dispatch {
         trust: Arc<Trust>,
     ) -> Arc<Dispatch> {
         let tools = Registry::new(tools);
+        let changes = Arc::<Changes>::default();
+        let heard = Arc::clone(&changes);
+        workspace.documents.listen(Box::new(move |_| heard.one()));
+        let programs = Arc::new(SystemPrograms::new(Arc::clone(&workspace.ports.clock)));
         Arc::new_cyclic(|me| Dispatch {
             tools,
             me: Weak::clone(me),
@@ -150,6 +169,9 @@ impl Dispatch {
             calls: Arc::default(),
             previews: Previews::default(),
             late: Late::default(),
+            inputs: Inputs::default(),
+            changes,
+            hooks: hooks::Runner::new(programs),
         })
     }
 
@@ -160,8 +182,9 @@ impl Dispatch {
     }
 
     /// Gives a call its ticket. Synchronous, so that the order of arrival is the order of tickets; never blocks.
-    pub fn admit(&self, params: CallParams) -> Admitted {
-        let misfit = ids::misfit(&params);
+    pub fn admit(&self, mut params: CallParams) -> Admitted {
+        let Claimed { early, misfit } = self.claim(&mut params);
+        let misfit = misfit.or_else(|| ids::misfit(&params));
         let session = self.session(params.session_id.as_deref());
         let number = session.next_call();
         let call_id = params.call_id.as_deref().map_or_else(|| format!("c{number}"), |id| ids::told(id).into_owned());
@@ -179,7 +202,7 @@ impl Dispatch {
         });
         let ticket = self.schedule.take(&session.id, shared);
         let since = self.workspace.ports.clock.now();
-        Admitted { params, session, number, call_id, cancel, ticket, open, since, misfit }
+        Admitted { params, session, number, call_id, cancel, ticket, open, since, misfit, early }
     }
 
     /// The session of a name. One whose name is not taken lives only for what is asked of it.
@@ -192,24 +215,26 @@ impl Dispatch {
             debug!(session = gone, "dropped a session that was idle for long");
             self.previews.forget(&gone);
             self.late.forget(&gone);
+            self.inputs.forget(&gone);
         }
         session
     }
 
     /// Runs an admitted call to its one result, whatever happens: cancel, panic, deadline.
     pub async fn run(&self, admitted: Admitted) -> CallResult {
-        let Admitted { params, session, number, call_id, cancel, ticket, open, since, misfit } = admitted;
+        let Admitted { params, session, number, call_id, cancel, ticket, open, since, misfit, early } = admitted;
         let settings = self.workspace.settings();
         let budget = Budget::new(&settings.output, params.max_bytes);
         let context = Context {
             session: Arc::clone(&session),
             workspace: Arc::clone(&self.workspace),
             languages: Arc::clone(&self.languages),
-            cancel,
+            cancel: cancel.clone(),
             budget: budget.max,
             slot: self.slot(),
         };
         let (mut timing, mut made) = (Timing::default(), None);
+        let mut beside = Beside::default();
         let name = self
             .tools
             .find(&session, &params.name)
@@ -217,7 +242,8 @@ impl Dispatch {
         let ended = if let Some(misfit) = misfit {
             Err(misfit)
         } else {
-            let living = self.live(&params, &call_id, context, budget, ticket, since, &mut timing, &mut made);
+            let living =
+                self.live(&params, &call_id, context, budget, ticket, since, &mut timing, &mut made, early, &mut beside);
             // Boxed, for the future of a whole life is large and would be moved about with everything that holds it.
             contained(&name, Box::pin(living)).await.unwrap_or_else(Err)
         };
@@ -230,7 +256,8 @@ impl Dispatch {
         let ending = Ending { done: ended, made, news: self.late.take(&session.id) };
         let folders = self.workspace.roots().folders;
         let named = shape::Named { call_id, name, number, folders };
-        let result = shape::shape(ending, named, &session, budget, timing);
+        let mut result = shape::shape(ending, named, &session, budget, timing);
+        self.after(&mut result, beside, &session.id, &cancel).await;
         self.tell(&session, &result.call_id, ToolEventKind::Complete, None, || serde_json::to_value(&result).ok());
         drop(open);
         self.sessions.rest(&session.id);
@@ -249,12 +276,17 @@ impl Dispatch {
         since: Instant,
         timing: &mut Timing,
         made: &mut Option<Made>,
+        mut early: Option<Early>,
+        beside: &mut Beside,
     ) -> Result<shape::Done, ToolError> {
         if params.truncated {
-            arguments::parse(&params.name, None, true)?;
+            return Err(arguments::truncated(&params.name));
         }
         let entry = &*self.tools.find(&context.session, &params.name)?;
-        let arguments = entry.ready(params.arguments.as_ref(), false)?.arguments;
+        let catalog::Ready { arguments, repairs, synthesized } = entry.ready(params.arguments.as_ref())?;
+        if synthesized {
+            beside.told.push(unread::told(&repairs));
+        }
 
         let clock = Arc::clone(&self.workspace.ports.clock);
         tokio::select! {
@@ -263,16 +295,19 @@ impl Dispatch {
             () = ticket.turn() => {}
         }
         timing.queued_ms = millis(clock.now() - since);
+        let _changing = self.changes.during(entry);
         self.tell(&context.session, call_id, ToolEventKind::Start, Some(entry.traits().name), || None);
 
         let mut call = Call { params, id: call_id, entry, arguments, context, budget, timing };
+        self.before(&mut call, beside).await?;
         let mut asking = Asking::default();
         loop {
             let proposal = self.cleared(&mut call, &mut asking).await?;
+            self.runs(&call, beside);
             match proposal.plan? {
                 Planned::Run => {
                     let started = clock.now();
-                    let running = entry.tool.run(call.arguments.clone(), &call.context);
+                    let running = self.run_or_take(early.take(), &call);
                     let outcome = call.limits().bound(running).await;
                     call.timing.run_ms = millis(clock.now() - started);
                     return outcome.map(shape::Done::Ran);
@@ -308,6 +343,7 @@ impl Dispatch {
     /// Cancels calls of a session: one, those of a turn, or all. Answers how many were cancelled.
     pub fn cancel(&self, session_id: Option<&str>, call_id: Option<&str>, turn_id: Option<&str>) -> usize {
         let session = session_id.unwrap_or(DEFAULT_SESSION);
+        self.inputs.cancel(session, call_id, turn_id);
         self.calls.cancel(|call| {
             call.session == session
                 && call_id.is_none_or(|id| call.id == id)
@@ -317,7 +353,13 @@ impl Dispatch {
 
     /// Cancels everything, for the end of the process.
     pub fn cancel_all(&self) {
+        self.inputs.forget_all();
         self.calls.cancel(|_| true);
+    }
+
+    /// Files changed on the disk, as far as the editor knows.
+    pub fn files_changed(&self) {
+        self.changes.one();
     }
 
     /// The calls that have not ended, as `session/call tool`, sorted.

@@ -26,6 +26,15 @@ pub struct Session {
     grants: Mutex<BTreeSet<String>>,
     calls: AtomicU64,
     previews: AtomicU64,
+    /// What was shown, for whoever may take it over: only in a fork.
+    sightings: Option<Mutex<Vec<Sighting>>>,
+}
+
+/// Something that was shown.
+#[derive(Debug, Clone)]
+enum Sighting {
+    Whole(Key, String),
+    Lines(Key, String, Range<usize>, usize),
 }
 
 /// How much of a text the model has seen.
@@ -46,16 +55,43 @@ impl Session {
             grants: Mutex::default(),
             calls: AtomicU64::new(0),
             previews: AtomicU64::new(0),
+            sightings: None,
+        }
+    }
+
+    /// A copy that has seen the same and has no outputs, for work that may come to nothing: what is shown there counts
+    /// here only once it is adopted.
+    pub fn fork(&self) -> Session {
+        let seen = Mutex::new(lock(&self.seen).clone());
+        Session { seen, sightings: Some(Mutex::default()), ..Session::new(&self.id) }
+    }
+
+    /// What was shown in a fork was shown here, now.
+    pub fn adopt(&self, fork: &Session) {
+        let sightings = fork.sightings.as_ref().map(|sightings| lock(sightings).clone()).unwrap_or_default();
+        for sighting in sightings {
+            match sighting {
+                Sighting::Whole(key, hash) => self.saw(&key, hash),
+                Sighting::Lines(key, hash, lines, total) => self.saw_lines(&key, &hash, lines, total),
+            }
+        }
+    }
+
+    fn note(&self, sighting: impl FnOnce() -> Sighting) {
+        if let Some(sightings) = &self.sightings {
+            lock(sightings).push(sighting());
         }
     }
 
     /// The model was shown this text, or made it, from end to end: its hash.
     pub fn saw(&self, key: &Key, hash: String) {
+        self.note(|| Sighting::Whole(key.clone(), hash.clone()));
         lock(&self.seen).insert(key.clone(), Sight { hash, unseen: Vec::new() });
     }
 
     /// The model was shown some lines (0-based) of a text that has `total`. What it saw of the same text before counts.
     pub fn saw_lines(&self, key: &Key, hash: &str, lines: Range<usize>, total: usize) {
+        self.note(|| Sighting::Lines(key.clone(), hash.to_owned(), lines.clone(), total));
         let mut seen = lock(&self.seen);
         let sight = seen.entry(key.clone()).or_insert_with(|| Sight { hash: String::new(), unseen: Vec::new() });
         if sight.hash != hash {
@@ -197,6 +233,20 @@ mod tests {
         assert_eq!(session.unseen(&key), std::iter::once(1..2).collect::<Vec<_>>());
         session.saw(&key, "whole".into());
         assert_eq!((session.seen(&key).as_deref(), session.unseen(&key)), (Some("whole"), vec![]));
+    }
+
+    #[test]
+    fn what_a_fork_was_shown_counts_once_it_is_adopted() {
+        let (session, key) = (Session::new("s"), Key::Unnamed("untitled:1".into()));
+        session.saw_lines(&key, "h", 0..2, 10);
+        let fork = session.fork();
+        fork.saw_lines(&key, "h", 2..10, 10);
+        assert_eq!((fork.unseen(&key), session.unseen(&key).len()), (vec![], 1));
+        let other = Key::Unnamed("untitled:2".into());
+        fork.saw(&other, "o".into());
+        assert_eq!(session.seen(&other), None);
+        session.adopt(&fork);
+        assert_eq!((session.unseen(&key), session.seen(&other).as_deref()), (vec![], Some("o")));
     }
 
     #[test]

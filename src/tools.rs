@@ -1,6 +1,7 @@
 //! The table of tools: one line a tool, sorted by name.
 
 pub mod edit;
+pub mod invalid;
 pub mod read;
 pub mod write;
 
@@ -11,9 +12,10 @@ use crate::tool::{AnyTool, ErrorKind, ToolError, erase};
 /// Every built-in tool.
 pub fn table() -> Vec<Arc<dyn AnyTool>> {
     vec![
-        erase(edit::Edit),   //
-        erase(read::Read),   //
-        erase(write::Write), //
+        erase(edit::Edit),       //
+        erase(invalid::Invalid), //
+        erase(read::Read),       //
+        erase(write::Write),     //
     ]
 }
 

@@ -10,6 +10,9 @@ const ELSEWHERE: &[&str] = &["trusted"];
 /// The one table whose keys are names of the user's own.
 const SERVERS: &str = "diagnostics.servers";
 
+/// The hooks: where they cannot be read, that itself is a setting.
+const HOOKS: &str = "hooks";
+
 /// A key joins at most so many names by dots.
 const MAX_NAMES: usize = 16;
 
@@ -50,7 +53,9 @@ impl Settings {
         let mut overlay = Overlay { settings: self.clone(), remarks };
         let nested = nest(&fields);
         overlay.object("", &nested);
-        (overlay.settings, overlay.remarks)
+        let Overlay { mut settings, remarks } = overlay;
+        settings.hooks.broken = remarks.iter().any(|remark| remark.key.split('.').next() == Some(HOOKS));
+        (settings, remarks)
     }
 }
 
@@ -160,6 +165,7 @@ impl Overlay {
                     self.remark(full, format!("there is no such setting; here are: {}", known.join(", ")));
                 }
                 (Some(Value::Object(_)), Value::Object(fields)) if !opaque(&full) => self.object(&full, fields),
+                (Some(Value::Object(_)), Value::Null) if full == HOOKS => {}
                 (Some(Value::Object(_)), other) if !opaque(&full) => {
                     self.remark(full, format!("expected an object, got {other}"));
                 }
@@ -273,12 +279,33 @@ mod tests {
             diagnostics.knownMs: -1 does not fit: invalid value: integer `-1`, expected u64
             diagnostics.servers.ruff.comand: there is no such setting; here are: command, languages, enabled, env, initializationOptions, settings, deadlineMs
             diagnostics.servers.x: expected an object, got 1
-            nothing: there is no such setting; here are: commit, freshness, diagnostics, output"#]].assert_eq(&told.join("\n"));
+            nothing: there is no such setting; here are: commit, freshness, diagnostics, output, hooks"#]].assert_eq(&told.join("\n"));
         assert_eq!((settings.commit.echo_ms, settings.commit.rebases), (2000, 7));
         assert_eq!((settings.diagnostics.known_ms, settings.diagnostics.quiet_ms), (700, 100));
         assert_eq!(settings.diagnostics.servers["ruff"].deadline_ms, Some(9));
         let (default, remarks) = Settings::parse(&json!([]));
         assert_eq!((default, remarks.len()), (Settings::default(), 1));
+    }
+
+    #[test]
+    fn hooks_that_cannot_be_read_are_not_simply_gone() {
+        let good = json!({ "tool": "write", "command": ["guard"], "timeoutMs": 5, "onFailure": "allow" });
+        let (settings, remarks) = Settings::parse(&json!({ "hooks": { "before": [good], "after": [] } }));
+        assert_eq!((remarks, settings.hooks.broken), (vec![], false));
+        assert_eq!(settings.hooks.before[0].timeout_ms, 5);
+        for broken in [
+            json!({ "hooks": { "before": [good, { "tool": "write" }] } }),
+            json!({ "hooks": { "before": [{ "command": ["guard"], "onfailure": "allow" }] } }),
+            json!({ "hooks": { "befor": [good] } }),
+            json!({ "hooks.before": { "0": good } }),
+            json!({ "hooks": [] }),
+        ] {
+            let (settings, remarks) = Settings::parse(&broken);
+            assert_eq!((remarks.len(), settings.hooks.broken), (1, true), "{broken}");
+        }
+        for fine in [json!({ "hooks": null }), json!({ "hooks": {} }), json!({ "freshness": "maybe" })] {
+            assert!(!Settings::parse(&fine).0.hooks.broken, "{fine}");
+        }
     }
 
     /// An object of objects, `levels` deep.

@@ -143,7 +143,7 @@ impl Dispatch {
         }
         match decision.arguments {
             Some(other) if other != call.arguments => {
-                call.arguments = call.entry.ready(Some(&other), false)?.arguments;
+                call.arguments = call.entry.ready(Some(&other))?.arguments;
                 asking.adopt = true;
             }
             _ => asking.consented = Some(now),

@@ -11,7 +11,7 @@ use crate::tool::{AnyTool, Capability, ErrorKind, Listed, ToolError, Traits};
 
 use super::call::{Annotations, ToolInfo};
 use super::names::Declared;
-use super::{arguments, coerce, names, validate};
+use super::{arguments, coerce, names, unread, validate};
 
 /// A tool and what is worked out about it once.
 pub(super) struct Entry {
@@ -31,6 +31,8 @@ pub(super) struct Ready {
     pub arguments: Value,
     /// What was mended in them.
     pub repairs: Vec<String>,
+    /// Whether mending invented structure. Only tools that change nothing get such arguments.
+    pub synthesized: bool,
 }
 
 impl Entry {
@@ -44,17 +46,26 @@ impl Entry {
         self.tool.traits()
     }
 
+    /// JSON Schema of its arguments.
+    pub(super) fn schema(&self) -> &Value {
+        &self.schema
+    }
+
     /// Whether its calls may run beside their neighbours. What is not known runs alone.
     pub(super) fn shared(&self) -> bool {
         self.traits().parallel && self.traits().read_only() && self.rule != Rule::Unknown
     }
 
     /// The pure stages between what a model wrote and what a tool takes: parse, coerce, validate.
-    pub(super) fn ready(&self, given: Option<&Value>, truncated: bool) -> Result<Ready, ToolError> {
-        let name = self.traits().name;
-        let parsed = arguments::parse(name, given, truncated)?;
+    pub(super) fn ready(&self, given: Option<&Value>) -> Result<Ready, ToolError> {
+        let Traits { name, free_form, .. } = self.traits();
+        let parsed = arguments::parse(name, free_form, given).map_err(|error| unread::helped(error, &self.schema))?;
+        if let Some(invented) = parsed.invented.as_ref().filter(|_| !self.shared()) {
+            return Err(unread::helped(unread::invented(name, invented), &self.schema));
+        }
         let mut ready = self.fit(parsed.value)?;
         ready.repairs.splice(0..0, parsed.repairs);
+        ready.synthesized = parsed.invented.is_some();
         Ok(ready)
     }
 
@@ -75,7 +86,7 @@ impl Entry {
             return Err(validate::refusal(name, &self.schema, &faults));
         }
         self.tool.validate(&arguments)?;
-        Ok(Ready { arguments, repairs: coerced.repairs })
+        Ok(Ready { arguments, repairs: coerced.repairs, synthesized: false })
     }
 
     /// The tool as other tools see it.
@@ -122,14 +133,18 @@ impl Registry {
         Registry { entries }
     }
 
-    /// The tools a session may call.
+    /// The tools a session may know of.
     pub(super) fn of(&self, session: &Session) -> Vec<Arc<Entry>> {
         let _ = session;
-        self.entries.clone()
+        self.entries.iter().filter(|entry| !entry.tool.hidden()).cloned().collect()
     }
 
     /// The tool that the model of a session means.
     pub(super) fn find(&self, session: &Session, asked: &str) -> Result<Arc<Entry>, ToolError> {
+        let hidden = self.entries.iter().find(|entry| entry.tool.hidden() && entry.traits().name == asked);
+        if let Some(entry) = hidden {
+            return Ok(Arc::clone(entry));
+        }
         let entries = self.of(session);
         let declared: Vec<Declared<'_>> = entries
             .iter()
@@ -180,7 +195,7 @@ mod tests {
             let rule = Rule::of(tool.traits().name);
             (tool, rule)
         });
-        Registry::new(tools).of(&Session::new("s"))
+        Registry::new(tools).entries
     }
 
     #[test]

@@ -44,6 +44,11 @@ impl Schedule {
         Ticket { schedule: Arc::clone(self), session: session.to_owned(), number: ticket, turn }
     }
 
+    /// Whether a place in a session's line is one that holds its turn alone: of a call that may change something.
+    pub(super) fn holds_writer(&self, session: &str) -> bool {
+        self.lock().get(session).is_some_and(|line| line.waiting.iter().any(|place| !place.shared))
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Line>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }

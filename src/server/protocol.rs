@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::config::Settings;
-use crate::dispatch::{CallParams, CallResult, ListToolsParams, PreviewResult, ToolInfo};
+use crate::dispatch::{CallParams, CallResult, ListToolsParams, PreviewResult, ToolInfo, ToolInputParams};
 use crate::editor::{ApproveParams, ApproveResult, FileChanged, Resync, ToolEvent};
 use crate::languages::{DiagnosticsReport, Forwarded, ProgressKind, SourceName};
 use crate::text::Range;
@@ -46,6 +46,8 @@ pub const RESYNC: &str = "ropewalk/resync";
 pub const PULL_DIAGNOSTICS: &str = "ropewalk/pullDiagnostics";
 /// `ropewalk/toolEvent`
 pub const TOOL_EVENT: &str = "ropewalk/toolEvent";
+/// `ropewalk/toolInput`
+pub const TOOL_INPUT: &str = "ropewalk/toolInput";
 /// `ropewalk/filesChanged`
 pub const FILES_CHANGED: &str = "ropewalk/filesChanged";
 
@@ -119,6 +121,7 @@ pub const METHODS: &[Method] = &[
     request::<DocumentParams, Resync>(RESYNC, Direction::ToEditor),
     request::<SettleParams, SettleResult>(SETTLE, Direction::ToSidecar),
     notification::<ToolEvent>(TOOL_EVENT, Direction::ToEditor),
+    notification::<ToolInputParams>(TOOL_INPUT, Direction::ToSidecar),
 ];
 
 /// The methods that the editor may send us, for `capabilities.experimental.ropewalk.methods`.

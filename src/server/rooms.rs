@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
-use crate::dispatch::{CallParams, CallResult, Dispatch, ListToolsParams, PreviewResult, ToolInfo};
+use crate::dispatch::{CallParams, CallResult, Dispatch, ListToolsParams, PreviewResult, ToolInfo, ToolInputParams};
 use crate::editor::FileChanged;
 use crate::languages::{DiagnosticsReport, Forwarded, Languages, ProgressKind, SourceName, Wait};
 use crate::permissions::Trust;
@@ -40,6 +40,12 @@ pub trait Calls: Send + Sync + 'static {
     fn cancel_all(&self);
     /// The calls that have not ended, in words, sorted.
     fn open_calls(&self) -> Vec<String>;
+    /// A piece of a call's arguments, as the model writes them. Applied at once, in order.
+    fn tool_input(&self, piece: ToolInputParams) {
+        let _ = piece;
+    }
+    /// Files changed on the disk, as the editor tells.
+    fn files_changed(&self) {}
 }
 
 /// Knows about problems in documents. All that is told is told in the order in which the editor sent it.
@@ -139,6 +145,14 @@ impl Calls for Dispatch {
 
     fn open_calls(&self) -> Vec<String> {
         Dispatch::open_calls(self)
+    }
+
+    fn tool_input(&self, piece: ToolInputParams) {
+        Dispatch::tool_input(self, piece);
+    }
+
+    fn files_changed(&self) {
+        Dispatch::files_changed(self);
     }
 }
 

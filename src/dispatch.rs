@@ -242,8 +242,18 @@ impl Dispatch {
         let ended = if let Some(misfit) = misfit {
             Err(misfit)
         } else {
-            let living =
-                self.live(&params, &call_id, context, budget, ticket, since, &mut timing, &mut made, early, &mut beside);
+            let living = self.live(
+                &params,
+                &call_id,
+                context,
+                budget,
+                ticket,
+                since,
+                &mut timing,
+                &mut made,
+                early,
+                &mut beside,
+            );
             // Boxed, for the future of a whole life is large and would be moved about with everything that holds it.
             contained(&name, Box::pin(living)).await.unwrap_or_else(Err)
         };

@@ -78,7 +78,8 @@ pub enum Rule {
 }
 
 /// The rule of each tool, sorted by name.
-const RULES: &[(&str, Rule)] = &[("edit", Rule::Write), ("invalid", Rule::Read), ("read", Rule::Read), ("write", Rule::Write)];
+const RULES: &[(&str, Rule)] =
+    &[("edit", Rule::Write), ("invalid", Rule::Read), ("read", Rule::Read), ("write", Rule::Write)];
 
 impl Rule {
     /// The rule of a tool.

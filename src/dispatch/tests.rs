@@ -2,5 +2,7 @@
 
 mod changes;
 mod consent;
+mod hooks;
+mod into;
 mod kit;
 mod lives;

@@ -49,7 +49,8 @@ async fn an_editor_is_welcomed() {
                   "ropewalk/documentText",
                   "ropewalk/listTools",
                   "ropewalk/previewCall",
-                  "ropewalk/settle"
+                  "ropewalk/settle",
+                  "ropewalk/toolInput"
                 ]
               }
             }

@@ -15,6 +15,7 @@ mod doubles;
 mod editor;
 mod ends;
 mod front;
+mod into;
 mod lost;
 mod naive;
 mod order;

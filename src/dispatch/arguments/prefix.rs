@@ -160,7 +160,7 @@ fn escaped(text: &str) -> Option<(char, usize)> {
     Some((plain, 2))
 }
 
-/// The code unit of `\uXXXX` at the beginning of a text.
+/// The code unit of `\u` and four digits at the beginning of a text.
 fn unit(text: &str) -> Option<u32> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u32::from_str_radix(digits, 16).ok())?

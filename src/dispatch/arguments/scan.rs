@@ -13,7 +13,7 @@ enum Escape {
     None,
     /// After a backslash.
     Begun,
-    /// Inside `\uXXXX`: how many digits are there, and what they say.
+    /// Inside `\u` and four digits: how many digits are there, and what they say.
     Digits(u8, u32),
     /// After the first half of a pair.
     Half,

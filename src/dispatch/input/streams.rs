@@ -244,6 +244,8 @@ impl<E> Streams<E> {
         let name = stream.name.as_ref().filter(|_| !text.is_empty());
         let Some(name) = name else {
             stream.showing = Showing::No;
+            // Whoever shows it next begins anew.
+            stream.shown = 0;
             return None;
         };
         let fresh = Fresh {

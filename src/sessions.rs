@@ -61,6 +61,7 @@ impl Session {
 
     /// A copy that has seen the same and has no outputs, for work that may come to nothing: what is shown there counts
     /// here only once it is adopted.
+    #[must_use]
     pub fn fork(&self) -> Session {
         let seen = Mutex::new(lock(&self.seen).clone());
         Session { seen, sightings: Some(Mutex::default()), ..Session::new(&self.id) }

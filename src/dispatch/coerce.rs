@@ -483,7 +483,10 @@ mod tests {
             (Value::String(text), Value::Array(_) | Value::Object(_)) => {
                 serde_json::from_str(text).is_ok_and(|before: Value| same_meaning(&before, Some(after)))
             }
-            (Value::Number(_) | Value::Bool(_), Value::String(text)) => before.to_string() == *text,
+            (Value::Number(number), Value::String(text)) => {
+                serde_json::from_str(text).is_ok_and(|after: serde_json::Number| after == *number)
+            }
+            (Value::Bool(truth), Value::String(text)) => text.parse() == Ok(*truth),
             (Value::Array(before), Value::Array(after)) => {
                 before.len() == after.len()
                     && before.iter().zip(after).all(|(before, after)| same_meaning(before, Some(after)))

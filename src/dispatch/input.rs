@@ -123,7 +123,7 @@ impl Dispatch {
         }
         let mut misfit = None;
         if params.arguments.is_none() {
-            misfit = streamed(params, &stream.state, stream.text);
+            misfit = streamed(params, stream.state, stream.text);
         }
         Claimed { early: stream.early, misfit }
     }
@@ -140,7 +140,7 @@ impl Dispatch {
         if params.name.is_empty() {
             params.name = name.unwrap_or_default();
         }
-        streamed(params, &state, text)
+        streamed(params, state, text)
     }
 
     fn kind_of(&self, session: &str, name: &str) -> Kind {
@@ -232,7 +232,7 @@ impl Dispatch {
 }
 
 /// Gives a call without arguments those that streamed in; or says why they are none.
-fn streamed(params: &mut CallParams, state: &State, text: String) -> Option<ToolError> {
+fn streamed(params: &mut CallParams, state: State, text: String) -> Option<ToolError> {
     match state {
         State::Done => params.arguments = Some(Value::String(text)),
         // Whoever sends the call has stopped the stream: what came is a fragment.

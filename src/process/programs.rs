@@ -131,13 +131,13 @@ impl Programs for PlayedPrograms {
     async fn run_on(&self, launch: &Launch, input: &str, deadline: Duration) -> io::Result<Printed> {
         match self.known(&launch.program)? {
             Part::Prints(printed) => Ok(printed.clone()),
-            Part::Answers(answer) => match answer(launch, input) {
-                Some(printed) => Ok(printed),
-                None => {
-                    tokio::time::sleep(deadline).await;
-                    Err(io::ErrorKind::TimedOut.into())
+            Part::Answers(answer) => {
+                if let Some(printed) = answer(launch, input) {
+                    return Ok(printed);
                 }
-            },
+                tokio::time::sleep(deadline).await;
+                Err(io::ErrorKind::TimedOut.into())
+            }
         }
     }
 }

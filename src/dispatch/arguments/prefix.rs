@@ -175,6 +175,7 @@ pub(super) mod tests {
     #[test]
     fn what_is_certain() {
         #[track_caller]
+        #[expect(clippy::needless_pass_by_value, reason = "JSON is made where it is passed")]
         fn check(text: &str, expected: Option<Value>) {
             assert_eq!(beginning(text), expected, "{text}");
         }

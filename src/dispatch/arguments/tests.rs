@@ -72,6 +72,7 @@ fn megabytes_are_parsed_and_not_repaired() {
 #[test]
 fn what_is_invented_is_said() {
     #[track_caller]
+    #[expect(clippy::needless_pass_by_value, reason = "JSON is made where it is passed")]
     fn check(text: &str, expected: Value, what: &[&str]) {
         let parsed = parse("read", None, Some(&json!(text))).unwrap();
         assert_eq!(Value::Object(parsed.value), expected, "{text}");

@@ -17,6 +17,7 @@ use crate::tool::{Content, ErrorKind};
 type Asked = Arc<Mutex<Vec<Value>>>;
 
 /// A desk with one hook `/opt/guard` before or after calls that gives this answer; `None`: it never ends.
+#[expect(clippy::needless_pass_by_value, reason = "JSON is made where it is passed")]
 fn desk(hooks: Value, answer: impl Fn(&Value) -> Option<(i32, String)> + Send + Sync + 'static) -> (Desk, Asked) {
     let asked = Asked::default();
     let log = Arc::clone(&asked);
@@ -35,6 +36,7 @@ fn desk(hooks: Value, answer: impl Fn(&Value) -> Option<(i32, String)> + Send + 
     (desk, asked)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "JSON is made where it is passed")]
 fn before(more: Value) -> Value {
     let mut hook = json!({ "tool": "*", "command": ["/opt/guard", "--strict"], "timeoutMs": 500 });
     for (key, value) in more.as_object().unwrap() {

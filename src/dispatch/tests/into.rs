@@ -160,7 +160,7 @@ async fn free_text_runs_as_it_is() {
 #[tokio::test]
 async fn unreadable_calls_of_other_hosts_have_a_place_to_go_that_is_in_no_list() {
     let desk = Desk::new(MemoryDisk::new());
-    let listed = desk.dispatch.list_tools(&Default::default());
+    let listed = desk.dispatch.list_tools(&crate::dispatch::ListToolsParams::default());
     assert!(listed.iter().all(|tool| tool.name != "invalid"));
     let arguments = json!({ "tool": "read", "error": "expected value at line 1", "arguments": "{\"file_path\": " });
     let result = desk.call("invalid", arguments).await;

@@ -1,6 +1,7 @@
 //! Settings as plain structs with their defaults. What the editor sends is checked key by key: a wrong value is told and
 //! its default used, never the whole dropped.
 
+mod hooks;
 mod parse;
 mod permissions;
 
@@ -9,6 +10,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use hooks::{Hook, HookSettings, OnFailure};
 pub use parse::Remark;
 pub use permissions::{GuardSettings, Mode, PermissionSettings};
 
@@ -30,6 +32,8 @@ pub struct Settings {
     pub permissions: PermissionSettings,
     /// Guards against going round in circles.
     pub guards: GuardSettings,
+    /// Commands that run before and after calls.
+    pub hooks: HookSettings,
 }
 
 /// How edits of open documents are confirmed.

@@ -15,11 +15,14 @@ mod change;
 mod client_tools;
 mod coerce;
 pub mod dialects;
+mod early;
 mod events;
 mod execute;
 mod first_use;
 mod guards;
+mod hooks;
 mod ids;
+mod input;
 mod keep;
 mod late;
 mod names;
@@ -33,6 +36,7 @@ mod sessions;
 mod shape;
 #[cfg(test)]
 mod tests;
+mod unread;
 mod validate;
 
 use std::sync::{Arc, Weak};
@@ -49,6 +53,7 @@ pub use client_tools::{
     RegisterToolsParams, RegisterToolsResult, Registered, Registration, ToolDefinition, UnregisterToolsParams,
     UnregisterToolsResult,
 };
+pub use input::ToolInputParams;
 pub use outputs::{OutputParams, OutputText};
 pub use sessions::SessionAnswer;
 
@@ -57,6 +62,7 @@ use crate::jobs::Jobs;
 use crate::languages::Languages;
 use crate::outputs::Budget;
 use crate::permissions::{Rule, Trust};
+use crate::process::SystemPrograms;
 use crate::sessions::{DEFAULT_SESSION, Session, Sessions};
 use crate::tool::{AnyTool, Context, Progress, ToolError};
 use crate::tools;
@@ -68,9 +74,12 @@ use call::{AppliedPart, Timing};
 use calls::{Calls, OpenCall};
 use catalog::{Entry, Registry, undiscovered};
 use change::{Made, Stopped};
+use early::{Changes, Early};
 use events::Reporter;
 use execute::{Limits, cancelled, contained};
 use guards::{Guards, Watched};
+use hooks::Beside;
+use input::{Claimed, Inputs};
 use keep::Keeper;
 use late::Late;
 use nested::{Inside, Kinship, Lineage};
@@ -101,6 +110,10 @@ pub struct Dispatch {
     pub jobs: Arc<Jobs>,
     keeper: Keeper,
     guards: Guards,
+    inputs: Inputs,
+    /// Counts what may change what tools see.
+    changes: Arc<Changes>,
+    hooks: hooks::Runner,
 }
 
 /// A call that has its place in its session's order and has not run yet. Dropped, it gives its place up.
@@ -120,6 +133,8 @@ pub struct Admitted {
     misfit: Option<ToolError>,
     /// Its place in a batch.
     member: Option<Member>,
+    /// What was read for it before it came.
+    early: Option<Early>,
 }
 
 impl Drop for Admitted {
@@ -141,6 +156,8 @@ struct Out<'a> {
     timing: &'a mut Timing,
     made: &'a mut Option<Made>,
     watched: &'a mut Watched,
+    beside: &'a mut Beside,
+    early: Option<Early>,
 }
 
 /// A call whose tool and arguments are known.
@@ -200,10 +217,13 @@ impl Dispatch {
         let tools = Registry::new(tools);
         let jobs = Jobs::new(Arc::clone(&workspace.editor), Arc::clone(&workspace.ports.clock));
         let guards = Guards::default();
-        let world = guards.world();
+        let changes = Arc::<Changes>::default();
+        let (world, heard) = (guards.world(), Arc::clone(&changes));
         workspace.documents.listen(Box::new(move |_| {
             world.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            heard.one();
         }));
+        let programs = Arc::new(SystemPrograms::new(Arc::clone(&workspace.ports.clock)));
         Arc::new_cyclic(|me| Dispatch {
             tools,
             me: Weak::clone(me),
@@ -221,6 +241,9 @@ impl Dispatch {
             jobs,
             keeper: Keeper::default(),
             guards,
+            inputs: Inputs::default(),
+            changes,
+            hooks: hooks::Runner::new(programs),
         })
     }
 
@@ -244,12 +267,13 @@ impl Dispatch {
     /// The same of a call that another one makes, within its turn if that is given.
     fn admit_as(
         &self,
-        params: CallParams,
+        mut params: CallParams,
         within: Option<(&Arc<Lineage>, Option<Arc<Ticket>>)>,
         misfit: Option<ToolError>,
         cancel: CancellationToken,
     ) -> Admitted {
-        let mut misfit = misfit.or_else(|| ids::misfit(&params));
+        let Claimed { early, misfit: unstreamed } = self.claim(&mut params);
+        let mut misfit = misfit.or(unstreamed).or_else(|| ids::misfit(&params));
         let session = self.session(params.session_id.as_deref());
         let number = session.next_call();
         let call_id = params.call_id.as_deref().map_or_else(|| format!("c{number}"), |id| ids::told(id).into_owned());
@@ -280,7 +304,7 @@ impl Dispatch {
         let since = self.workspace.ports.clock.now();
         let kind = (turn, shared, depth);
         let lineage = Lineage::new(open.number, &call_id, &session, kind, &cancel, (ticket, parents));
-        Admitted { params, session, number, call_id, cancel, lineage, _open: open, since, misfit, member: None }
+        Admitted { params, session, number, call_id, cancel, lineage, _open: open, since, misfit, member: None, early }
     }
 
     /// The session of a name. One whose name is not taken lives only for what is asked of it.
@@ -301,13 +325,14 @@ impl Dispatch {
             self.jobs.close(&gone);
             self.keeper.forget(&gone);
             self.guards.forget(&gone);
+            self.inputs.forget(&gone);
         }
         session
     }
 
     /// Runs an admitted call to its one result, whatever happens: cancel, panic, deadline.
     pub async fn run(&self, mut admitted: Admitted) -> CallResult {
-        let params = std::mem::take(&mut admitted.params);
+        let (params, early) = (std::mem::take(&mut admitted.params), admitted.early.take());
         let Admitted { session, call_id, lineage, .. } = &admitted;
         session.ready(&*self.workspace.ports.clock).await;
         let settings = self.workspace.settings();
@@ -321,7 +346,7 @@ impl Dispatch {
             ..self.context(session, admitted.cancel.clone(), budget.max)
         };
         let (mut timing, mut made, mut asking) = (Timing::default(), None, Asking::default());
-        let mut watched = Watched::default();
+        let (mut watched, mut beside) = (Watched::default(), Beside::default());
         let name = self
             .tools
             .find(session, &params.name)
@@ -329,7 +354,14 @@ impl Dispatch {
         let ended = if let Some(misfit) = admitted.misfit.clone() {
             Err(misfit)
         } else {
-            let out = Out { asking: &mut asking, timing: &mut timing, made: &mut made, watched: &mut watched };
+            let out = Out {
+                asking: &mut asking,
+                timing: &mut timing,
+                made: &mut made,
+                watched: &mut watched,
+                beside: &mut beside,
+                early,
+            };
             let living = self.live(&params, &admitted, context, budget, &reporter, out);
             // Boxed, for the future of a whole life is large and would be moved about with everything that holds it.
             contained(&name, Box::pin(living)).await.unwrap_or_else(Err)
@@ -352,7 +384,8 @@ impl Dispatch {
         let folders = self.workspace.roots().folders;
         let named = shape::Named { call_id: call_id.clone(), name, number: admitted.number, folders };
         let keeping = shape::Keeping { keeper: &self.keeper, session, settings: &settings.output, budget };
-        let shaped = shape::shape(ending, named, &keeping, timing);
+        let mut shaped = shape::shape(ending, named, &keeping, timing);
+        self.after(&mut shaped.result, beside, &session.id, &admitted.cancel).await;
         let last = reporter.end(shaped.result.status, || shaped.detail(&settings.output));
         match &admitted.member {
             Some(member) => member.ended(last),
@@ -365,7 +398,6 @@ impl Dispatch {
     }
 
     /// The straight line. What was changed is put into `made` as soon as it is, so that it is told however this ends.
-    #[expect(clippy::too_many_arguments, reason = "the one caller owns each of these for its own end")]
     async fn live(
         &self,
         params: &CallParams,
@@ -375,13 +407,17 @@ impl Dispatch {
         reporter: &Reporter,
         out: Out<'_>,
     ) -> Result<shape::Done, ToolError> {
-        let Out { asking, timing, made, watched } = out;
+        let Out { asking, timing, made, watched, beside, mut early } = out;
         if params.truncated {
-            arguments::parse(&params.name, None, true)?;
+            return Err(arguments::truncated(&params.name));
         }
         let entry = &*self.tools.find(&context.session, &params.name)?;
-        let ready = entry.ready(params.arguments.as_ref(), false);
-        let arguments = first_use::known(&context.session, entry, params.arguments.as_ref(), ready)?.arguments;
+        let ready = entry.ready(params.arguments.as_ref());
+        let ready = first_use::known(&context.session, entry, params.arguments.as_ref(), ready)?;
+        if ready.synthesized {
+            beside.told.push(unread::told(&ready.repairs));
+        }
+        let arguments = ready.arguments;
 
         let clock = Arc::clone(&self.workspace.ports.clock);
         let lineage = &admitted.lineage;
@@ -393,22 +429,25 @@ impl Dispatch {
             }
         }
         timing.queued_ms = millis(clock.now() - admitted.since);
+        let _changing = self.changes.during(entry);
         self.activate(&context.session, entry);
         reporter.start(entry.traits().name, entry.traits().title);
 
         let (lineage, reporter, member) = (Some(lineage), Some(reporter), admitted.member.as_ref());
         let id = &admitted.call_id;
         let mut call = Call { params, id, entry, arguments, context, budget, timing, lineage, reporter, member };
+        self.before(&mut call, beside).await?;
         self.guarded(&call, watched).await?;
         loop {
             let proposal = self.cleared(&mut call, asking).await?;
             if let Some(member) = member {
                 member.cleared();
             }
+            self.runs(&call, beside);
             match proposal.plan? {
                 Planned::Run => {
                     let started = clock.now();
-                    let outcome = execute::ran(&call).await;
+                    let outcome = self.ran(early.take(), &call).await;
                     call.timing.run_ms = millis(clock.now() - started);
                     return shape::Done::of(outcome, entry.traits(), &proposal.outline.access);
                 }
@@ -455,6 +494,7 @@ impl Dispatch {
     /// Cancels calls of a session: one, those of a turn, or all. Answers how many were cancelled.
     pub fn cancel(&self, session_id: Option<&str>, call_id: Option<&str>, turn_id: Option<&str>) -> usize {
         let session = session_id.unwrap_or(DEFAULT_SESSION);
+        self.inputs.cancel(session, call_id, turn_id);
         self.calls.cancel(|call| {
             call.session == session
                 && call_id.is_none_or(|id| call.id == id)
@@ -465,10 +505,12 @@ impl Dispatch {
     /// A file changed, by whomever: what was looked at before may look otherwise now.
     pub fn world_changed(&self) {
         self.guards.world_changed();
+        self.changes.one();
     }
 
     /// Cancels everything, for the end of the process, background work too.
     pub fn cancel_all(&self) {
+        self.inputs.forget_all();
         self.calls.cancel(|_| true);
         self.jobs.stop_all();
     }
@@ -477,6 +519,11 @@ impl Dispatch {
     pub async fn idle(&self) {
         self.nested.close();
         tokio::join!(self.nested.wait(), self.jobs.idle());
+    }
+
+    /// Files changed on the disk, as far as the editor knows.
+    pub fn files_changed(&self) {
+        self.changes.one();
     }
 
     /// The calls that have not ended, as `session/call tool`, sorted.

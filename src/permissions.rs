@@ -89,6 +89,7 @@ pub enum Rule {
 /// The rule of each tool, sorted by name.
 const RULES: &[(&str, Rule)] = &[
     ("edit", Rule::Write),
+    ("invalid", Rule::Read),
     ("multi_edit", Rule::Write),
     ("output", Rule::Read),
     ("read", Rule::Read),

@@ -19,13 +19,14 @@ use std::fmt;
 use std::io;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessGroup};
 use rustix::process::Signal;
-use tokio::io::{AsyncReadExt as _, BufReader};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::{mpsc, watch};
 use tracing::debug;
@@ -243,10 +244,21 @@ pub struct Printed {
 /// Runs a program that is expected to end soon, with an empty standard input. One that does not end within `deadline`
 /// is killed with its group; the error kind is then [`io::ErrorKind::TimedOut`].
 pub async fn run(launch: &Launch, deadline: Duration, clock: &Arc<dyn Clock>) -> io::Result<Printed> {
+    run_on(launch, "", deadline, clock).await
+}
+
+/// The same with `input` as its standard input, whether it reads that or not. Dropped, it kills the program with its
+/// group.
+pub async fn run_on(launch: &Launch, input: &str, deadline: Duration, clock: &Arc<dyn Clock>) -> io::Result<Printed> {
     const LIMIT: u64 = 64 * 1024;
-    let Spawned { child, stdin, stdout } = spawn(launch, clock)?;
-    drop(stdin);
-    let work = async {
+    let Spawned { child, mut stdin, stdout } = spawn(launch, clock)?;
+    let write = async move {
+        // An error means that the program does not want to know it; its end shows what it makes of that.
+        if let Err(error) = stdin.write_all(input.as_bytes()).await {
+            debug!(%error, "a program did not read its input");
+        }
+    };
+    let read = async {
         let mut out = Vec::new();
         let mut stdout = BufReader::new(stdout).take(LIMIT);
         let _ = stdout.read_to_end(&mut out).await;
@@ -255,6 +267,14 @@ pub async fn run(launch: &Launch, deadline: Duration, clock: &Arc<dyn Clock>) ->
         let _ = tokio::io::copy(&mut rest, &mut tokio::io::sink()).await;
         let exit = child.exited().await;
         Printed { exit, stdout: String::from_utf8_lossy(&out).into_owned(), stderr: child.stderr() }
+    };
+    let work = async {
+        let mut write = pin!(write);
+        let mut read = pin!(read);
+        tokio::select! {
+            printed = &mut read => printed,
+            () = &mut write => read.await,
+        }
     };
     tokio::select! {
         printed = work => Ok(printed),
@@ -301,6 +321,15 @@ mod tests {
     async fn output_exit_and_errors_are_seen() {
         let printed = run(&shell("echo out; echo err >&2; exit 3"), Duration::from_secs(30), &clock()).await.unwrap();
         assert_eq!(printed, Printed { exit: Exit::Code(3), stdout: "out\n".into(), stderr: "err\n".into() });
+    }
+
+    #[tokio::test]
+    async fn input_reaches_the_program_and_need_not() {
+        let long = "x".repeat(1 << 20);
+        for (script, expected) in [("wc -c | tr -d ' '", "1048576\n"), ("exec <&-; echo done", "done\n")] {
+            let printed = run_on(&shell(script), &long, Duration::from_secs(30), &clock()).await.unwrap();
+            assert_eq!((printed.exit, printed.stdout.as_str()), (Exit::Code(0), expected), "{script}");
+        }
     }
 
     #[tokio::test]

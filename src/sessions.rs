@@ -71,6 +71,15 @@ pub struct Session {
     danger: AtomicBool,
     calls: AtomicU64,
     previews: AtomicU64,
+    /// What was shown, for whoever may take it over: only in a fork.
+    sightings: Option<Mutex<Vec<Sighting>>>,
+}
+
+/// Something that was shown.
+#[derive(Debug, Clone)]
+enum Sighting {
+    Whole(Key, String),
+    Lines(Key, String, Range<usize>, usize),
 }
 
 impl fmt::Debug for Session {
@@ -97,6 +106,37 @@ impl Session {
             danger: AtomicBool::new(false),
             calls: AtomicU64::new(0),
             previews: AtomicU64::new(0),
+            sightings: None,
+        }
+    }
+
+    /// A copy that has seen the same and has no outputs, for work that may come to nothing: what is shown there counts
+    /// here only once it is adopted.
+    #[must_use]
+    pub fn fork(&self) -> Session {
+        Session {
+            seen: Mutex::new(lock(&self.seen).clone()),
+            consents: Mutex::new(lock(&self.consents).clone()),
+            danger: AtomicBool::new(self.danger.load(Ordering::Relaxed)),
+            sightings: Some(Mutex::default()),
+            ..Session::with(&self.id, &self.root, lock(&self.parts).copy(), None)
+        }
+    }
+
+    /// What was shown in a fork was shown here, now, by a call where it was one.
+    pub fn adopt(&self, fork: &Session, by: Option<&Arc<str>>) {
+        let sightings = fork.sightings.as_ref().map(|sightings| lock(sightings).clone()).unwrap_or_default();
+        for sighting in sightings {
+            match sighting {
+                Sighting::Whole(key, hash) => self.saw(&key, &hash, by),
+                Sighting::Lines(key, hash, lines, total) => self.saw_lines(&key, &hash, lines, total, by),
+            }
+        }
+    }
+
+    fn note(&self, sighting: impl FnOnce() -> Sighting) {
+        if let Some(sightings) = &self.sightings {
+            lock(sightings).push(sighting());
         }
     }
 
@@ -123,6 +163,7 @@ impl Session {
 
     /// The model was shown this text, or made it, from end to end, by a call where it was one: its hash.
     pub fn saw(&self, key: &Key, hash: &str, by: Option<&Arc<str>>) {
+        self.note(|| Sighting::Whole(key.clone(), hash.to_owned()));
         lock(&self.seen).whole(key, hash, by);
     }
 
@@ -133,6 +174,7 @@ impl Session {
 
     /// The model was shown some lines (0-based) of a text that has `total`. What it saw of the same text before counts.
     pub fn saw_lines(&self, key: &Key, hash: &str, lines: Range<usize>, total: usize, by: Option<&Arc<str>>) {
+        self.note(|| Sighting::Lines(key.clone(), hash.to_owned(), lines.clone(), total));
         lock(&self.seen).lines(key, hash, lines, total, by);
     }
 
@@ -171,14 +213,13 @@ impl Session {
         lock(&self.consents)
     }
 
-    /// The person said something to calls, or takes it back. What counts from now on outlives a restart.
+    /// The person said something to calls, or takes it back. It outlives a restart.
     pub fn consent<R>(&self, change: impl FnOnce(&mut Consents) -> R) -> R {
         let mut consents = lock(&self.consents);
+        let before = consents.clone();
         let answer = change(&mut consents);
-        let kept = consents.kept();
-        drop(consents);
-        if kept != self.part(CONSENTS).unwrap_or_default() {
-            self.save(CONSENTS, &kept);
+        if *consents != before {
+            self.save(CONSENTS, &*consents);
         }
         answer
     }
@@ -291,6 +332,11 @@ impl Session {
         if let Some(act) = at_once {
             act(self);
         }
+    }
+
+    /// Whether everything that it remembers is here.
+    pub fn is_ready(&self) -> bool {
+        lock(&self.parts).ready()
     }
 
     /// Comes back once everything that it remembers is here, and everything that waited for that has been done.

@@ -257,6 +257,9 @@ pub trait Tool: Send + Sync + 'static {
     /// Its data about itself.
     const TRAITS: Traits<'static>;
 
+    /// Whether it is kept out of every list; it can be called all the same, by its exact name.
+    const HIDDEN: bool = false;
+
     /// What the call reaches.
     fn access(&self, arguments: &Self::Arguments) -> Access;
 
@@ -281,6 +284,10 @@ pub trait Tool: Send + Sync + 'static {
 pub trait AnyTool: Send + Sync + 'static {
     /// Its data about itself.
     fn traits(&self) -> Traits<'_>;
+    /// See [`Tool::HIDDEN`].
+    fn hidden(&self) -> bool {
+        false
+    }
     /// What it is for, for the model.
     fn description(&self) -> String;
     /// JSON Schema of its arguments: one object, a type on every property.

@@ -1,6 +1,7 @@
 //! The table of tools: one line a tool, sorted by name.
 
 pub mod edit;
+pub mod invalid;
 pub mod multi_edit;
 pub mod output;
 pub mod read;
@@ -16,6 +17,7 @@ use crate::tool::{AnyTool, ErrorKind, ToolError, erase};
 pub fn table() -> Vec<Arc<dyn AnyTool>> {
     vec![
         erase(edit::Edit),              //
+        erase(invalid::Invalid),        //
         erase(multi_edit::MultiEdit),   //
         erase(output::Output),          //
         erase(read::Read),              //

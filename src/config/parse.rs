@@ -12,6 +12,8 @@ const SERVERS: &str = "diagnostics.servers";
 
 /// The settings of which nothing may be lost: see [`super::PermissionSettings::broken`].
 const PERMISSIONS: &str = "permissions";
+/// The hooks: where they cannot be read, that itself is a setting.
+const HOOKS: &str = "hooks";
 
 /// A key joins at most so many names by dots.
 const MAX_NAMES: usize = 16;
@@ -53,7 +55,9 @@ impl Settings {
         let mut overlay = Overlay { settings: self.clone(), remarks };
         let nested = nest(&fields);
         overlay.object("", &nested);
-        overlay.finished()
+        let (mut settings, remarks) = overlay.finished();
+        settings.hooks.broken = remarks.iter().any(|remark| remark.key.split('.').next() == Some(HOOKS));
+        (settings, remarks)
     }
 }
 
@@ -163,6 +167,7 @@ impl Overlay {
                     self.remark(full, format!("there is no such setting; here are: {}", known.join(", ")));
                 }
                 (Some(Value::Object(_)), Value::Object(fields)) if !opaque(&full) => self.object(&full, fields),
+                (Some(Value::Object(_)), Value::Null) if full == HOOKS => {}
                 (Some(Value::Object(_)), other) if !opaque(&full) => {
                     self.remark(full, format!("expected an object, got {other}"));
                 }
@@ -312,7 +317,7 @@ mod tests {
             diagnostics.knownMs: -1 does not fit: invalid value: integer `-1`, expected u64
             diagnostics.servers.ruff.comand: there is no such setting; here are: command, languages, enabled, env, initializationOptions, settings, deadlineMs
             diagnostics.servers.x: expected an object, got 1
-            nothing: there is no such setting; here are: commit, freshness, diagnostics, output, parallel, permissions, guards"#]].assert_eq(&told.join("\n"));
+            nothing: there is no such setting; here are: commit, freshness, diagnostics, output, parallel, permissions, guards, hooks"#]].assert_eq(&told.join("\n"));
         assert_eq!((settings.commit.echo_ms, settings.commit.rebases), (2000, 7));
         assert_eq!((settings.diagnostics.known_ms, settings.diagnostics.quiet_ms), (700, 100));
         assert_eq!(settings.diagnostics.servers["ruff"].deadline_ms, Some(9));
@@ -340,6 +345,27 @@ mod tests {
         }
         let (danger, remarks) = Settings::parse(&json!({ "permissions.mode": "danger" }));
         assert_eq!((danger.permissions.mode, remarks.len()), (Mode::Build, 1));
+    }
+
+    #[test]
+    fn hooks_that_cannot_be_read_are_not_simply_gone() {
+        let good = json!({ "tool": "write", "command": ["guard"], "timeoutMs": 5, "onFailure": "allow" });
+        let (settings, remarks) = Settings::parse(&json!({ "hooks": { "before": [good], "after": [] } }));
+        assert_eq!((remarks, settings.hooks.broken), (vec![], false));
+        assert_eq!(settings.hooks.before[0].timeout_ms, 5);
+        for broken in [
+            json!({ "hooks": { "before": [good, { "tool": "write" }] } }),
+            json!({ "hooks": { "before": [{ "command": ["guard"], "onfailure": "allow" }] } }),
+            json!({ "hooks": { "befor": [good] } }),
+            json!({ "hooks.before": { "0": good } }),
+            json!({ "hooks": [] }),
+        ] {
+            let (settings, remarks) = Settings::parse(&broken);
+            assert_eq!((remarks.len(), settings.hooks.broken), (1, true), "{broken}");
+        }
+        for fine in [json!({ "hooks": null }), json!({ "hooks": {} }), json!({ "freshness": "maybe" })] {
+            assert!(!Settings::parse(&fine).0.hooks.broken, "{fine}");
+        }
     }
 
     /// An object of objects, `levels` deep.

@@ -154,7 +154,7 @@ impl Dispatch {
         asking.said.extend(decision.feedback);
         match decision.arguments {
             Some(other) if other != call.arguments => {
-                call.arguments = call.entry.ready(Some(&other), false)?.arguments;
+                call.arguments = call.entry.ready(Some(&other))?.arguments;
                 asking.adopt = true;
             }
             // What was shown with other arguments is no consent to these; they are asked about anew.

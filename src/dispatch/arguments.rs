@@ -1,9 +1,22 @@
-//! The ladder of arguments: from what a model wrote to one JSON object, repaired only where the text can mean but one
-//! thing. Pure.
+//! The ladder of arguments: from what a model wrote to one JSON object. Repaired only where the text can mean but one
+//! thing; where structure had to be invented for that, it is said, and who may take it is not decided here. Pure.
+//!
+//! A text that merely looks like a call, somewhere in what a model says, never comes here: calls come as calls.
+
+mod prefix;
+mod rungs;
+mod scan;
 
 use serde_json::{Map, Value};
 
 use crate::tool::{ErrorKind, ToolError};
+
+pub(super) use prefix::beginning;
+#[cfg(test)]
+pub(super) use prefix::tests::any_json;
+pub(super) use scan::Scan;
+
+use rungs::Balanced;
 
 /// Longer text (bytes) is parsed as it is or not at all.
 const REPAIRED_BYTES: usize = 1024 * 1024;
@@ -18,25 +31,40 @@ pub(super) struct Parsed {
     pub value: Map<String, Value>,
     /// What was mended to get it.
     pub repairs: Vec<String>,
+    /// Structure was invented that the text does not have: what is there may be a part of what was meant.
+    pub invented: Option<Invented>,
 }
 
-/// Takes an object, or text that holds one. `truncated`: the caller says that the model was cut off; that is never
-/// mended, for nobody knows what is missing.
-pub(super) fn parse(tool: &str, arguments: Option<&Value>, truncated: bool) -> Result<Parsed, ToolError> {
-    if truncated {
-        return Err(ToolError::new(
-            ErrorKind::Truncated,
-            format!(
-                "`{tool}` was not run: its arguments were cut off by the output limit, and a fragment is never \
-                 completed by guessing. Send the whole call again; if the arguments are long, split the work into \
-                 several smaller calls."
-            ),
-        ));
-    }
+/// Structure that the text does not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Invented {
+    /// What was closed or left out, in words.
+    pub what: Vec<String>,
+    /// The end of the text.
+    pub end: String,
+}
+
+/// The refusal of a call whose arguments were cut off by the output limit. That is never mended, for nobody knows what
+/// is missing.
+pub(super) fn truncated(tool: &str) -> ToolError {
+    ToolError::new(
+        ErrorKind::Truncated,
+        format!(
+            "`{tool}` was not run: its arguments were cut off by the output limit, and a fragment is never completed \
+             by guessing. Send the whole call again; if the arguments are long, split the work into several smaller \
+             calls."
+        ),
+    )
+}
+
+/// Takes an object, or text that holds one. `free_form` is the parameter of the tool, if it has one, that takes a text
+/// which is no JSON object: as it is, byte for byte. (A fence round such a text is part of it: whether it belongs to
+/// its format, the tool knows.)
+pub(super) fn parse(tool: &str, free_form: Option<&str>, arguments: Option<&Value>) -> Result<Parsed, ToolError> {
     match arguments {
         None | Some(Value::Null) => Ok(Parsed::default()),
-        Some(Value::Object(fields)) => Ok(Parsed { value: fields.clone(), repairs: Vec::new() }),
-        Some(Value::String(text)) => parse_text(tool, text),
+        Some(Value::Object(fields)) => Ok(Parsed { value: fields.clone(), ..Parsed::default() }),
+        Some(Value::String(text)) => parse_text(tool, free_form, text),
         Some(other) => Err(no_object(tool, other)),
     }
 }
@@ -44,47 +72,111 @@ pub(super) fn parse(tool: &str, arguments: Option<&Value>, truncated: bool) -> R
 /// One way to mend a text; `None` when it changes nothing.
 type Rung = fn(&str) -> Option<String>;
 
-fn parse_text(tool: &str, text: &str) -> Result<Parsed, ToolError> {
+/// What came of a text.
+enum Read {
+    /// JSON, and what was mended for it.
+    Value(Value, Vec<String>),
+    /// JSON by invented structure.
+    Guess(Value, Vec<String>, Vec<String>),
+}
+
+fn parse_text(tool: &str, free_form: Option<&str>, text: &str) -> Result<Parsed, ToolError> {
     if text.trim().is_empty() {
         return Ok(Parsed::default());
     }
-    let strict = match serde_json::from_str::<Value>(text) {
-        Ok(value) => return object(tool, value, Vec::new()),
+    let raw = |parameter: &str| {
+        let value = std::iter::once((parameter.to_owned(), Value::String(text.to_owned()))).collect();
+        Ok(Parsed { value, repairs: vec![format!("took the text as `{parameter}`")], invented: None })
+    };
+    // Only what begins as an object is mended into one: a patch or a command may hold anything.
+    let mends = free_form.is_none() || begins_object(text);
+    let other = match read(text, mends) {
+        Ok(Read::Value(value, repairs)) => match object(value, repairs) {
+            Ok(parsed) => return Ok(parsed),
+            Err(other) => no_object(tool, &other),
+        },
+        Ok(Read::Guess(Value::Object(value), repairs, what)) => {
+            let count = text.chars().count();
+            let end = text.chars().skip(count.saturating_sub(EXCERPT_CHARS)).collect();
+            return Ok(Parsed { value, repairs, invented: Some(Invented { what, end }) });
+        }
+        Ok(Read::Guess(other, ..)) => no_object(tool, &other),
+        Err(error) if mends => return Err(broken(tool, text, &error)),
+        Err(error) => broken(tool, text, &error),
+    };
+    free_form.map_or(Err(other), raw)
+}
+
+/// The rungs, one after the other, until the text is JSON. The error is that of the text as it came.
+fn read(text: &str, mends: bool) -> Result<Read, serde_json::Error> {
+    let strict = match serde_json::from_str(text) {
+        Ok(value) => return Ok(Read::Value(value, Vec::new())),
         Err(error) => error,
     };
-    if text.len() > REPAIRED_BYTES {
-        return Err(broken(tool, text, &strict));
+    if text.len() > REPAIRED_BYTES || !mends {
+        return Err(strict);
     }
     let mut repairs = Vec::new();
     let mut mended = text.to_owned();
     let rungs: [(&str, Rung); 3] = [
-        ("took the arguments out of a code fence", unfence),
-        ("escaped control characters inside strings", escape_controls),
-        ("removed trailing commas", drop_trailing_commas),
+        ("took the arguments out of a code fence", rungs::unfence),
+        ("escaped control characters inside strings", rungs::escape_controls),
+        ("removed trailing commas", rungs::drop_trailing_commas),
     ];
     for (repair, rung) in rungs {
         let Some(next) = rung(&mended) else { continue };
         mended = next;
         repairs.push(repair.to_owned());
         if let Ok(value) = serde_json::from_str(&mended) {
-            return object(tool, value, repairs);
+            return Ok(Read::Value(value, repairs));
         }
     }
-    Err(broken(tool, text, &strict))
+    let Some(Balanced { text: balanced, invented }) = rungs::balance(&mended) else { return Err(strict) };
+    // What is closed may have ended with a comma.
+    let balanced = rungs::drop_trailing_commas(&balanced).unwrap_or(balanced);
+    let Ok(value) = serde_json::from_str(&balanced) else { return Err(strict) };
+    repairs.extend(invented.iter().cloned());
+    Ok(Read::Guess(value, repairs, invented))
 }
 
-/// An object, or a string that holds one: arguments that were encoded twice.
-fn object(tool: &str, value: Value, mut repairs: Vec<String>) -> Result<Parsed, ToolError> {
-    match value {
-        Value::Object(value) => Ok(Parsed { value, repairs }),
-        Value::String(inner) => match serde_json::from_str(&inner) {
-            Ok(Value::Object(value)) => {
-                repairs.push("decoded arguments that were encoded twice".to_owned());
-                Ok(Parsed { value, repairs })
-            }
-            _ => Err(no_object(tool, &Value::String(inner))),
+/// Whether a text is an attempt at a JSON object, perhaps in a fence: a brace, and a name with a colon after it, as far as
+/// they are there.
+pub(super) fn begins_object(text: &str) -> bool {
+    let text = text.trim_start();
+    let text = match text.strip_prefix("```").and_then(|fenced| fenced.split_once('\n')) {
+        Some((_, inside)) => inside.trim_start(),
+        None => text,
+    };
+    let Some(rest) = text.strip_prefix('{') else { return false };
+    let rest = rest.trim_start();
+    let after = match rest.chars().next() {
+        None | Some('}') => return true,
+        Some(quote @ ('"' | '\'')) => match rest[1..].find(quote) {
+            Some(end) => &rest[end + 2..],
+            None => return true,
         },
-        other => Err(no_object(tool, &other)),
+        Some(first) if first.is_alphabetic() || first == '_' => {
+            rest.trim_start_matches(|character: char| character.is_alphanumeric() || character == '_')
+        }
+        Some(_) => return false,
+    };
+    let after = after.trim_start();
+    after.is_empty() || after.starts_with(':')
+}
+
+/// An object, or a string that holds one: arguments that were encoded twice. The error is what came instead.
+fn object(value: Value, mut repairs: Vec<String>) -> Result<Parsed, Value> {
+    match value {
+        Value::Object(value) => Ok(Parsed { value, repairs, invented: None }),
+        Value::String(inner) => match read(&inner, true) {
+            Ok(Read::Value(Value::Object(value), more)) => {
+                repairs.push("decoded arguments that were encoded twice".to_owned());
+                repairs.extend(more);
+                Ok(Parsed { value, repairs, invented: None })
+            }
+            _ => Err(Value::String(inner)),
+        },
+        other => Err(other),
     }
 }
 
@@ -106,7 +198,7 @@ fn no_object(tool: &str, value: &Value) -> ToolError {
 }
 
 fn broken(tool: &str, text: &str, error: &serde_json::Error) -> ToolError {
-    let at = offset(text, error.line(), error.column());
+    let at = if error.is_eof() { text.len() } else { offset(text, error.line(), error.column()) };
     let before: String = text[..at].chars().rev().take(EXCERPT_CHARS).collect();
     let before: String = before.chars().rev().collect();
     let after: String = text[at..].chars().take(EXCERPT_CHARS).collect();
@@ -135,169 +227,5 @@ fn offset(text: &str, line: usize, column: usize) -> usize {
     at
 }
 
-/// The inside of a code fence, if the text is one.
-fn unfence(text: &str) -> Option<String> {
-    let inside = text.trim().strip_prefix("```")?.strip_suffix("```")?;
-    let (language, body) = inside.split_once('\n')?;
-    language.trim().chars().all(char::is_alphanumeric).then(|| body.trim().to_owned())
-}
-
-/// Whether a scan stands inside a JSON string.
-#[derive(Default)]
-struct Scan {
-    inside: bool,
-    escaped: bool,
-}
-
-impl Scan {
-    /// Takes the next character; answers whether it is content of a string (its quotes are not).
-    fn step(&mut self, character: char) -> bool {
-        if !self.inside {
-            self.inside = character == '"';
-            return false;
-        }
-        if self.escaped {
-            self.escaped = false;
-            return true;
-        }
-        match character {
-            '\\' => self.escaped = true,
-            '"' => {
-                self.inside = false;
-                return false;
-            }
-            _ => {}
-        }
-        true
-    }
-}
-
-/// Control characters inside strings as the escapes that JSON wants; the strings keep their meaning.
-fn escape_controls(text: &str) -> Option<String> {
-    use std::fmt::Write as _;
-    let mut out = String::with_capacity(text.len() + 16);
-    let mut scan = Scan::default();
-    for character in text.chars() {
-        let after_backslash = scan.escaped;
-        if !(scan.step(character) && character < ' ') || after_backslash {
-            out.push(character);
-            continue;
-        }
-        match character {
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            other => {
-                let _ = write!(out, "\\u{:04x}", u32::from(other));
-            }
-        }
-    }
-    (out != text).then_some(out)
-}
-
-/// The text without commas that stand, outside strings, before a closing bracket.
-fn drop_trailing_commas(text: &str) -> Option<String> {
-    let mut out = String::with_capacity(text.len());
-    let mut scan = Scan::default();
-    // Where in `out` a comma stands that follows a value and that only white space has followed so far.
-    let mut comma = None;
-    let mut before = '{';
-    for character in text.chars() {
-        let outside = !scan.inside;
-        scan.step(character);
-        if outside {
-            match character {
-                ',' => comma = (!matches!(before, '{' | '[' | ',' | ':')).then_some(out.len()),
-                '}' | ']' => {
-                    if let Some(at) = comma.take() {
-                        out.remove(at);
-                    }
-                }
-                _ if character.is_ascii_whitespace() => {}
-                _ => comma = None,
-            }
-            if !character.is_ascii_whitespace() {
-                before = character;
-            }
-        }
-        out.push(character);
-    }
-    (out.len() != text.len()).then_some(out)
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use expect_test::expect;
-    use serde_json::json;
-
-    #[test]
-    fn what_is_taken() {
-        #[track_caller]
-        fn check(arguments: &Value, expected: Value, repairs: usize) {
-            let parsed = parse("read", Some(arguments), false).unwrap();
-            assert_eq!((Value::Object(parsed.value), parsed.repairs.len()), (expected, repairs), "{arguments}");
-        }
-        check(&json!({"a": 1}), json!({"a": 1}), 0);
-        check(&Value::Null, json!({}), 0);
-        check(&json!(""), json!({}), 0);
-        check(&json!(r#"{"a": "x,}"}"#), json!({"a": "x,}"}), 0);
-        check(&json!("```json\n{\"a\": 1}\n```"), json!({"a": 1}), 1);
-        check(&json!("```\n{\"a\": \"```\"}\n```"), json!({"a": "```"}), 1);
-        check(&json!("{\"a\": \"one\ntwo\t\u{b}\"}"), json!({"a": "one\ntwo\t\u{b}"}), 1);
-        check(&json!(r#"{"a": [1, 2 , ], "b": {"c": ",]",} , }"#), json!({"a": [1, 2], "b": {"c": ",]"}}), 1);
-        check(&json!(r#"{"a": "q\",}",}"#), json!({"a": "q\",}"}), 1);
-        check(&json!("```json\n{\"a\": \"x\ny\",}\n```"), json!({"a": "x\ny"}), 3);
-        check(&json!(r#""{\"a\": 1}""#), json!({"a": 1}), 1);
-        assert_eq!(parse("read", None, false), Ok(Parsed::default()));
-    }
-
-    #[test]
-    fn what_is_refused() {
-        let mut told = String::new();
-        for arguments in [
-            json!([1]),
-            json!("[1]"),
-            json!(r#"{"a": "cut of"#),
-            json!(r#"{"a": [1, 2"#),
-            json!(r#"{"a": 1}}"#),
-            json!("{'a': 1}"),
-            json!("{\"a\": \"x\\\ny\"}"),
-            json!("{,}"),
-            json!("é{"),
-            json!("\"just text\""),
-        ] {
-            let failed = parse("edit", Some(&arguments), false).unwrap_err();
-            assert_eq!(failed.kind, ErrorKind::InvalidArguments, "{arguments}");
-            told += &failed.message;
-            told.push('\n');
-        }
-        expect![[r#"
-            The arguments of `edit` came as an array; expected one JSON object, for example {"name": "value"}.
-            The arguments of `edit` came as an array; expected one JSON object, for example {"name": "value"}.
-            The arguments of `edit` are not valid JSON: EOF while parsing a string at line 1 column 13, here: "{\"a\": \"cut o" ⟂ "f". The text ends in the middle of the JSON; nothing is completed by guessing. Send the whole call again, and if it is long, split it.
-            The arguments of `edit` are not valid JSON: EOF while parsing a list at line 1 column 11, here: "{\"a\": [1, " ⟂ "2". The text ends in the middle of the JSON; nothing is completed by guessing. Send the whole call again, and if it is long, split it.
-            The arguments of `edit` are not valid JSON: trailing characters at line 1 column 9, here: "{\"a\": 1}" ⟂ "}". Send the call again as one valid JSON object: names and strings in double quotes, `\n`, `\"` and `\\` inside strings.
-            The arguments of `edit` are not valid JSON: key must be a string at line 1 column 2, here: "{" ⟂ "'a': 1}". Send the call again as one valid JSON object: names and strings in double quotes, `\n`, `\"` and `\\` inside strings.
-            The arguments of `edit` are not valid JSON: invalid escape at line 2 column 0, here: "{\"a\": \"x\\\n" ⟂ "y\"}". Send the call again as one valid JSON object: names and strings in double quotes, `\n`, `\"` and `\\` inside strings.
-            The arguments of `edit` are not valid JSON: key must be a string at line 1 column 2, here: "{" ⟂ ",}". Send the call again as one valid JSON object: names and strings in double quotes, `\n`, `\"` and `\\` inside strings.
-            The arguments of `edit` are not valid JSON: expected value at line 1 column 1, here: "" ⟂ "é{". Send the call again as one valid JSON object: names and strings in double quotes, `\n`, `\"` and `\\` inside strings.
-            The arguments of `edit` came as a string; expected one JSON object, for example {"name": "value"}.
-        "#]].assert_eq(&told);
-    }
-
-    #[test]
-    fn what_was_cut_off_is_refused_even_if_it_parses() {
-        for arguments in [json!({"a": 1}), json!(r#"{"a": 1}"#), json!(r#"{"a": "#)] {
-            let failed = parse("write", Some(&arguments), true).unwrap_err();
-            assert_eq!(failed.kind, ErrorKind::Truncated);
-        }
-    }
-
-    #[test]
-    fn megabytes_are_parsed_and_not_repaired() {
-        let long = "x".repeat(REPAIRED_BYTES);
-        assert!(parse("write", Some(&json!(format!("{{\"a\": \"{long}\"}}"))), false).is_ok());
-        assert!(parse("write", Some(&json!(format!("{{\"a\": \"{long}\",}}"))), false).is_err());
-    }
-}
+mod tests;

@@ -60,6 +60,11 @@ impl Calls {
         tokens.len()
     }
 
+    /// Whether a call is open.
+    pub(super) fn has(&self, session: &str, id: &str) -> bool {
+        self.lock().calls.values().any(|call| call.session == session && call.id == id)
+    }
+
     /// `session/call tool`, sorted.
     pub(super) fn told(&self) -> Vec<String> {
         let mut told: Vec<String> =

@@ -162,7 +162,9 @@ impl Registry {
     pub(super) fn catalog(&self, session: &Session) -> Vec<Listed> {
         let (policy, activated) = (session.tools(), session.activated());
         let shelf = self.shelf();
-        let callable = shelf.iter().filter(|entry| policy.allows(entry.names()) && entry.unavailable().is_none());
+        let callable = shelf
+            .iter()
+            .filter(|entry| !entry.hidden() && policy.allows(entry.names()) && entry.unavailable().is_none());
         let mut catalog: Vec<Listed> = callable.map(|entry| entry.listed(dormant(entry, &activated))).collect();
         catalog.sort_by(|a, b| a.name.cmp(&b.name));
         catalog
@@ -176,7 +178,7 @@ impl Registry {
 
     fn arranged(&self, policy: &ToolPolicy, activated: &[String], include_deferred: bool) -> Vec<Arc<Entry>> {
         let shelf = self.shelf();
-        let allowed = || shelf.iter().filter(|entry| policy.allows(entry.names()));
+        let allowed = || shelf.iter().filter(|entry| !entry.hidden() && policy.allows(entry.names()));
         let deferred = |entry: &&Arc<Entry>| entry.traits().deferred;
         let head = allowed().filter(|entry| !deferred(entry));
         if include_deferred {
@@ -211,6 +213,11 @@ impl Registry {
     pub(super) fn find(&self, session: &Session, asked: &str) -> Result<Arc<Entry>, ToolError> {
         let (policy, activated) = (session.tools(), session.activated());
         let shelf = self.shelf();
+        // A hidden tool is found by exactly its name, and never meant by another.
+        if let Some(entry) = shelf.iter().find(|entry| entry.hidden() && entry.traits().name == asked) {
+            return Ok(Arc::clone(entry));
+        }
+        let shelf: Vec<&Arc<Entry>> = shelf.iter().filter(|entry| !entry.hidden()).collect();
         let declared: Vec<Declared<'_>> = shelf
             .iter()
             .map(|entry| {

@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value};
 
+use super::arguments::Scan;
 use super::names::{quoted, snake};
 
 /// More significant digits than a double keeps for certain.
@@ -36,6 +37,11 @@ pub(super) fn coerce(schema: &Value, aliases: &[(&str, &str)], given: Map<String
     };
     let Value::Object(value) = value else { return Err("the arguments are not an object".to_owned()) };
     Ok(Coerced { value, repairs })
+}
+
+/// The same arguments under the real names of their parameters, where that is clear.
+pub(super) fn renamed(schema: &Value, aliases: &[(&str, &str)], given: Map<String, Value>) -> Map<String, Value> {
+    rename(schema, aliases, given.clone(), &mut Vec::new(), &[]).unwrap_or(given)
 }
 
 /// Other names of parameters: the declared ones, and real ones written another way (`oldString`). `path` is where the
@@ -255,8 +261,8 @@ fn convert(kind: &str, value: &Value) -> Option<Value> {
             "false" => Some(Value::Bool(false)),
             _ => None,
         },
-        ("array", Value::String(text)) => serde_json::from_str(text).ok().filter(Value::is_array),
-        ("object", Value::String(text)) => serde_json::from_str(text).ok().filter(Value::is_object),
+        ("array", Value::String(text)) => whole_json(text).filter(Value::is_array),
+        ("object", Value::String(text)) => whole_json(text).filter(Value::is_object),
         // A float is left alone: `1.0` and `1e0` would both become the same text.
         ("string", Value::Number(number)) if !number.is_f64() => Some(Value::String(number.to_string())),
         ("string", Value::Bool(truth)) => Some(Value::String(truth.to_string())),
@@ -288,6 +294,40 @@ fn plain_digits(text: &str) -> bool {
     !digits.is_empty()
         && digits.bytes().all(|byte| byte.is_ascii_digit())
         && (digits == "0" || !digits.starts_with('0'))
+}
+
+/// JSON in a string, if nothing of it is lost by reading it: no name twice in an object, no number that a double does
+/// not keep.
+fn whole_json(text: &str) -> Option<Value> {
+    let value: Value = serde_json::from_str(text).ok()?;
+    let (mut scan, mut colons, mut number, mut exact) = (Scan::default(), 0, String::new(), true);
+    for character in text.chars().chain(std::iter::once(' ')) {
+        let outside = !scan.inside();
+        scan.step(character);
+        if !outside {
+            continue;
+        }
+        if character.is_ascii_digit() || (!number.is_empty() && matches!(character, '.' | 'e' | 'E' | '+' | '-')) {
+            number.push(character);
+            continue;
+        }
+        if !number.is_empty() {
+            exact &=
+                number.parse::<u64>().is_ok_and(|whole| i64::try_from(whole).is_ok()) || decimal(&number).is_some();
+            number.clear();
+        }
+        colons += usize::from(character == ':');
+    }
+    (exact && colons == members(&value)).then_some(value)
+}
+
+/// How many members all objects in a value have.
+fn members(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().map(members).sum(),
+        Value::Object(fields) => fields.len() + fields.values().map(members).sum::<usize>(),
+        _ => 0,
+    }
 }
 
 fn told(value: &Value) -> String {
@@ -415,6 +455,10 @@ mod tests {
             json!({"file_path": "a", "steps": [{"limit": 1, "path": "b"}]}),
             // What an object may have besides its parameters keeps its name.
             json!({"file_path": "a", "free": {"n": 1}}),
+            json!({"file_path": "a", "sizes": "[99999999999999999999]"}),
+            json!({"file_path": "a", "sizes": "[1e400]"}),
+            json!({"file_path": "a", "where": "{\"line\": 1, \"line\": 2}"}),
+            json!({"file_path": "a", "limit": "18446744073709551616"}),
         ] {
             assert_eq!(coerced(given.clone()), given);
         }
@@ -442,8 +486,15 @@ mod tests {
             any::<bool>().prop_map(Value::from),
             any::<i64>().prop_map(Value::from),
             any::<f64>().prop_filter("finite", |float| float.is_finite()).prop_map(Value::from),
-            prop_oneof!["[0-9]{1,3}", "true|false|", "\\[\"?1\"?\\]", "\\{\"line\": \"?1\"?\\}", "[a-z]{0,4}"]
-                .prop_map(Value::from),
+            prop_oneof![
+                "-?[0-9]{1,3}(\\.[0-9]{1,3})?",
+                "[0-9]{14,21}",
+                " ?(TRUE|true|false|) ?",
+                "\\[\"?1\"?\\]",
+                "\\{\"line\": \"?1\"?\\}",
+                "[a-z]{0,4}"
+            ]
+            .prop_map(Value::from),
         ];
         leaf.prop_recursive(3, 16, 4, |inner| {
             prop_oneof![
@@ -454,7 +505,48 @@ mod tests {
         })
     }
 
+    /// Whether a value says the same after coercion as before it; absent is `None`.
+    fn same_meaning(before: &Value, after: Option<&Value>) -> bool {
+        let Some(after) = after else { return before.is_null() || *before == "" };
+        let as_number = |text: &str| {
+            let text = text.trim();
+            let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+            (whole.to_owned(), fraction.trim_end_matches('0').to_owned())
+        };
+        match (before, after) {
+            (Value::String(text), Value::Number(number)) => as_number(text) == as_number(&number.to_string()),
+            (Value::String(text), Value::Bool(truth)) => text.trim().to_lowercase() == truth.to_string(),
+            (Value::String(text), Value::Array(_) | Value::Object(_)) => {
+                serde_json::from_str(text).is_ok_and(|before: Value| same_meaning(&before, Some(after)))
+            }
+            (Value::Number(number), Value::String(text)) => {
+                serde_json::from_str(text).is_ok_and(|after: serde_json::Number| after == *number)
+            }
+            (Value::Bool(truth), Value::String(text)) => text.parse() == Ok(*truth),
+            (Value::Array(before), Value::Array(after)) => {
+                before.len() == after.len()
+                    && before.iter().zip(after).all(|(before, after)| same_meaning(before, Some(after)))
+            }
+            (Value::Object(before), Value::Object(after)) => {
+                after.keys().all(|name| before.contains_key(name))
+                    && before.iter().all(|(name, value)| same_meaning(value, after.get(name)))
+            }
+            (before, after) => before == after,
+        }
+    }
+
     proptest! {
+        #[test]
+        fn nothing_is_lost(
+            given in proptest::collection::btree_map(
+                "file_path|limit|ratio|all|names|sizes|where|either|both|how|point|other", any_value(), 0..6,
+            ),
+        ) {
+            let given: Map<String, Value> = given.into_iter().collect();
+            let out = coerce(&schema(), &[], given.clone()).unwrap().value;
+            prop_assert!(same_meaning(&Value::Object(given.clone()), Some(&Value::Object(out.clone()))), "{:?} {:?}", given, out);
+        }
+
         #[test]
         fn a_value_that_validates_is_never_changed(
             given in proptest::collection::btree_map(

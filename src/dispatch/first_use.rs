@@ -70,7 +70,7 @@ fn introduced(tool: &str, schema: &Value, given: Option<&Value>, error: &ToolErr
     let empty = Map::new();
     let properties = schema["properties"].as_object().unwrap_or(&empty);
     let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let received: Vec<String> = match arguments::parse(tool, given, false) {
+    let received: Vec<String> = match arguments::parse(tool, None, given) {
         Ok(parsed) => parsed.value.keys().cloned().collect(),
         Err(_) => Vec::new(),
     };

@@ -15,7 +15,7 @@ use super::call::{AccessInfo, ApprovalInfo, CallParams, PreviewResult, Timing};
 use super::catalog::Ready;
 use super::execute::contained;
 use super::propose::{Consented, Proposal, outline, propose};
-use super::{Call, Dispatch, ids};
+use super::{Call, Dispatch, arguments, ids, unread};
 
 /// At most so many previews wait for their call; the oldest give way.
 const KEPT: usize = 256;
@@ -73,11 +73,12 @@ impl Kept {
 
 impl Dispatch {
     /// What a call would do. Neither asks nor runs.
-    pub async fn preview(&self, params: CallParams) -> PreviewResult {
+    pub async fn preview(&self, mut params: CallParams) -> PreviewResult {
+        let unstreamed = self.peek(&mut params);
         let session = self.session(params.session_id.as_deref());
         let preview_id = format!("p{}", session.next_preview());
         session.ready(&*self.workspace.ports.clock).await;
-        if let Some(misfit) = ids::misfit(&params) {
+        if let Some(misfit) = unstreamed.or_else(|| ids::misfit(&params)) {
             return unfit(preview_id, &params, params.name.clone(), Requirement::Required, misfit);
         }
         let entry = match self.tools.find(&session, &params.name) {
@@ -87,9 +88,15 @@ impl Dispatch {
         let entry = &*entry;
         let tool = entry.traits().name;
         let general = entry.rule.requirement();
-        let Ready { arguments, repairs } = match entry.ready(params.arguments.as_ref(), params.truncated) {
+        let ready =
+            if params.truncated { Err(arguments::truncated(tool)) } else { entry.ready(params.arguments.as_ref()) };
+        let Ready { arguments, repairs, synthesized } = match ready {
             Ok(ready) => ready,
-            Err(error) => return unfit(preview_id, &params, tool.to_owned(), general, error),
+            Err(error) => {
+                let synthesized = unread::was_invented(&error);
+                let result = unfit(preview_id, &params, tool.to_owned(), general, error);
+                return PreviewResult { synthesized, ..result };
+            }
         };
         let budget = Budget::new(&self.workspace.settings().output, session.wanted().max_bytes(params.max_bytes));
         let call_id = params.call_id.clone().unwrap_or_default();
@@ -124,7 +131,7 @@ impl Dispatch {
             Ok(proposal) => proposal,
             Err(error) => {
                 let result = unfit(preview_id, &params, tool.to_owned(), general, error);
-                return PreviewResult { arguments: call.arguments, repairs, ..result };
+                return PreviewResult { arguments: call.arguments, repairs, synthesized, ..result };
             }
         };
         let arguments = call.arguments;
@@ -137,7 +144,7 @@ impl Dispatch {
                 consented: proposal.consented(),
             });
         }
-        shown(preview_id, tool, arguments, repairs, &proposal)
+        PreviewResult { synthesized, ..shown(preview_id, tool, arguments, repairs, &proposal) }
     }
 }
 

@@ -162,7 +162,7 @@ impl Dispatch {
         }
         let session = &asking.context.session;
         let entry = self.tools.find(session, &params.name).ok()?;
-        let arguments = entry.ready(params.arguments.as_ref(), false).ok()?.arguments;
+        let arguments = entry.ready(params.arguments.as_ref()).ok()?.arguments;
         let budget = Budget::new(&self.workspace.settings().output, params.max_bytes);
         let context = self.context(session, cancel, budget.max);
         let mut timing = Timing::default();

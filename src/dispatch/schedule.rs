@@ -76,6 +76,12 @@ impl Schedule {
         Ticket { schedule: Arc::clone(self), lane, number: ticket, turn }
     }
 
+    /// Whether a place in a session's line is one that holds its turn alone: of a call that may change something.
+    pub(super) fn holds_writer(&self, session: &str) -> bool {
+        let lane = Lane::Session(session.to_owned());
+        self.lock().all.get(&lane).is_some_and(|line| line.waiting.iter().any(|place| !place.shared))
+    }
+
     fn lock(&self) -> MutexGuard<'_, Lines> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -2,6 +2,8 @@
 
 mod changes;
 mod consent;
+mod hooks;
+mod into;
 mod kit;
 mod lives;
 mod outputs;

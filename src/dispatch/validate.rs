@@ -46,14 +46,67 @@ pub(super) fn refusal(tool: &str, schema: &Value, faults: &[Fault]) -> ToolError
     if faults.len() > TOLD_FAULTS {
         let _ = write!(message, "\n- and {} more", faults.len() - TOLD_FAULTS);
     }
-    let _ = write!(message, "\nA call that fits: {}", example(schema, schema, 0));
+    if let Some(right) = right(schema) {
+        let _ = write!(message, "\nA call that fits: {right}");
+    }
     let mut error = ToolError::new(ErrorKind::InvalidArguments, message);
     error.data = Some(json!({ "faults": faults }));
     error
 }
 
+/// Arguments that fit a schema; `None` where none can be made up (a pattern, say, without an example of its own).
+pub(super) fn right(schema: &Value) -> Option<Value> {
+    fitting(schema, schema)
+}
+
+/// A value that fits a part of a schema.
+fn fitting(root: &Value, schema: &Value) -> Option<Value> {
+    let example = example(root, schema, 0);
+    let mut whole = schema.clone();
+    if let Value::Object(fields) = &mut whole {
+        for key in ["$defs", "definitions"] {
+            if let Some(definitions) = root.get(key) {
+                fields.entry(key).or_insert_with(|| definitions.clone());
+            }
+        }
+    }
+    let fits = jsonschema::validator_for(&whole).is_ok_and(|validator| validator.is_valid(&example));
+    fits.then_some(example)
+}
+
+/// The names and indices of a JSON pointer, joined by dots.
+fn dotted(pointer: &str) -> String {
+    pointer.trim_start_matches('/').replace('/', ".").replace("~1", "/").replace("~0", "~")
+}
+
+/// Of the branches of a union that all fail, the faults of the one that the value was meant for: of its own kind, and
+/// wrong in the fewest places. `None` when no branch stands out.
+fn nearest_branch<'a, 'b>(at: &str, branches: &'a [Vec<ValidationError<'b>>]) -> Option<&'a Vec<ValidationError<'b>>> {
+    let of_its_kind = |errors: &&Vec<ValidationError<'_>>| {
+        !errors.iter().any(|error| {
+            error.instance_path().as_str() == at
+                && matches!(
+                    error.kind(),
+                    ValidationErrorKind::Type { .. }
+                        | ValidationErrorKind::Enum { .. }
+                        | ValidationErrorKind::Constant { .. }
+                )
+        })
+    };
+    let fitting: Vec<_> = branches.iter().filter(of_its_kind).collect();
+    let least = fitting.iter().map(|errors| errors.len()).min()?;
+    let mut nearest = fitting.into_iter().filter(|errors| errors.len() == least);
+    let (first, second) = (nearest.next(), nearest.next());
+    if second.is_some() { None } else { first }
+}
+
 fn told(root: &Value, error: &ValidationError<'_>) -> Vec<Fault> {
-    let path = error.instance_path().as_str().trim_start_matches('/').replace('/', ".");
+    if let ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } = error.kind()
+        && let Some(errors) = nearest_branch(error.instance_path().as_str(), context)
+    {
+        return errors.iter().flat_map(|error| told(root, error)).collect();
+    }
+    let path = dotted(error.instance_path().as_str());
     let place = if path.is_empty() { "the arguments".to_owned() } else { format!("`{path}`") };
     let schema_path = error.schema_path().as_str();
     let schema = schema_path.rsplit_once('/').and_then(|(parent, _)| root.pointer(parent)).unwrap_or(root);
@@ -65,7 +118,7 @@ fn told(root: &Value, error: &ValidationError<'_>) -> Vec<Fault> {
             vec![Fault {
                 message: format!("`{}` is missing: {}", within(name), expected(declared)),
                 path: within(name),
-                example: Some(example(root, declared, 0)),
+                example: fitting(root, declared),
             }]
         }
         ValidationErrorKind::AdditionalProperties { unexpected }
@@ -73,10 +126,19 @@ fn told(root: &Value, error: &ValidationError<'_>) -> Vec<Fault> {
             .iter()
             .map(|name| Fault { message: unknown(&within(name), name, schema), path: within(name), example: None })
             .collect(),
+        ValidationErrorKind::OneOfMultipleValid { .. } => vec![Fault {
+            message: format!(
+                "{place}: fits more than one of {}, and only one is meant; got {}",
+                expected(schema),
+                came(error.instance())
+            ),
+            path,
+            example: fitting(root, schema),
+        }],
         _ => vec![Fault {
             message: format!("{place}: expected {}, got {}", expected(schema), came(error.instance())),
             path,
-            example: Some(example(root, schema, 0)),
+            example: fitting(root, schema),
         }],
     }
 }
@@ -198,11 +260,13 @@ fn example(root: &Value, schema: &Value, depth: usize) -> Value {
         Value::Array(kinds) => kinds.first().and_then(Value::as_str),
         kind => kind.as_str(),
     };
-    let least = |key: &str| schema[key].as_i64().filter(|least| *least > 0);
     match kind {
-        Some("integer" | "number") => json!(least("minimum").unwrap_or(1)),
+        Some("integer" | "number") => number(schema),
         Some("boolean") => json!(true),
-        Some("array") => json!([example(root, &schema["items"], depth + 1)]),
+        Some("array") => {
+            let count = schema["minItems"].as_u64().unwrap_or(1).clamp(1, 8);
+            (0..count).map(|_| example(root, &schema["items"], depth + 1)).collect()
+        }
         Some("object") => {
             let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
             required
@@ -212,6 +276,23 @@ fn example(root: &Value, schema: &Value, depth: usize) -> Value {
         }
         _ => json!("..."),
     }
+}
+
+/// The plainest number within the limits of a schema.
+fn number(schema: &Value) -> Value {
+    let limit = |key: &str| schema[key].as_i64();
+    let step = limit("multipleOf").filter(|step| *step > 0).unwrap_or(1);
+    let low = limit("minimum").or_else(|| limit("exclusiveMinimum").map(|low| low.saturating_add(1)));
+    let high = limit("maximum").or_else(|| limit("exclusiveMaximum").map(|high| high.saturating_sub(1)));
+    let plain = match (low, high) {
+        (Some(low), _) if low > 1 => low,
+        (Some(low), Some(high)) if high < 1 => low.max(high),
+        (None, Some(high)) if high < 1 => high,
+        _ => 1,
+    };
+    let below = plain.div_euclid(step).saturating_mul(step);
+    let above = below.saturating_add(step);
+    json!(if below < plain && high.is_none_or(|high| above <= high) { above } else { below })
 }
 
 #[cfg(test)]
@@ -285,6 +366,60 @@ mod tests {
     }
 
     #[test]
+    fn faults_in_unions_patterns_and_lists_name_their_place() {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "at": {
+                    "oneOf": [
+                        { "type": "object", "properties": { "line": { "type": "integer", "minimum": 1 } }, "required": ["line"] },
+                        { "type": "string" },
+                    ],
+                },
+                "code": { "type": "string", "pattern": "^[A-Z]{3}$" },
+                "tags": { "type": "array", "minItems": 2, "items": { "type": "string", "enum": ["x", "y"] } },
+                "size": { "anyOf": [{ "type": "integer" }, { "type": "boolean" }] },
+                "a/b": { "type": "object", "properties": { "c": { "type": "array", "items": { "type": "integer" } } } },
+                "n": { "oneOf": [{ "type": "integer" }, { "type": "number", "minimum": 5 }] },
+            },
+        });
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        let mut told = String::new();
+        for arguments in [
+            json!({"at": {"line": 0}}),
+            json!({"at": {}}),
+            json!({"at": 7}),
+            json!({"code": "ab"}),
+            json!({"tags": ["x"]}),
+            json!({"tags": ["x", "z"]}),
+            json!({"size": "big"}),
+            json!({"a/b": {"c": [1, "two"]}}),
+            json!({"n": 7}),
+        ] {
+            for fault in faults(&schema, &validator, &arguments) {
+                let _ = writeln!(
+                    told,
+                    "{} | {} | {:?}",
+                    fault.path,
+                    fault.message,
+                    fault.example.map(|example| example.to_string())
+                );
+            }
+        }
+        expect![[r#"
+            at.line | `at.line`: expected an integer of at least 1, got 0 (a number) | Some("1")
+            at.line | `at.line` is missing: an integer of at least 1 | Some("1")
+            at | `at`: expected an object or a string, got 7 (a number) | Some("{\"line\":1}")
+            code | `code`: expected a string that matches "^[A-Z]{3}$", got "ab" (a string) | None
+            tags | `tags`: expected an array of which each is one of "x", "y" with a count of at least 2, got ["x"] (an array) | Some("[\"x\",\"x\"]")
+            tags.1 | `tags.1`: expected one of "x", "y", got "z" (a string) | Some("\"x\"")
+            size | `size`: expected an integer or a boolean, got "big" (a string) | Some("1")
+            a/b.c.1 | `a/b.c.1`: expected an integer, got "two" (a string) | Some("1")
+            n | `n`: fits more than one of an integer or a number of at least 5, and only one is meant; got 7 (a number) | Some("1")
+        "#]].assert_eq(&told);
+    }
+
+    #[test]
     fn an_example_fits_its_schema() {
         for schema in [
             json!({"type": "object", "properties": {"a": {"type": "integer", "minimum": 5}}, "required": ["a"]}),
@@ -292,6 +427,9 @@ mod tests {
             json!({"anyOf": [{"type": "boolean"}, {"type": "string"}]}),
             json!({"type": ["number", "string"]}),
             json!({"$ref": "#/$defs/a", "$defs": {"a": {"const": 4}}}),
+            json!({"type": "integer", "maximum": -3}),
+            json!({"type": "integer", "exclusiveMinimum": 0, "multipleOf": 5}),
+            json!({"type": "array", "items": {"type": "string"}, "minItems": 3}),
         ] {
             let example = example(&schema, &schema, 0);
             assert!(jsonschema::is_valid(&schema, &example), "{schema}: {example}");

@@ -21,7 +21,11 @@ pub trait Programs: Send + Sync + 'static {
     /// See [`super::spawn`].
     fn start(&self, launch: &Launch) -> io::Result<Started>;
     /// See [`super::run`].
-    async fn run(&self, launch: &Launch, deadline: Duration) -> io::Result<Printed>;
+    async fn run(&self, launch: &Launch, deadline: Duration) -> io::Result<Printed> {
+        self.run_on(launch, "", deadline).await
+    }
+    /// See [`super::run_on`].
+    async fn run_on(&self, launch: &Launch, input: &str, deadline: Duration) -> io::Result<Printed>;
 }
 
 /// A program that was just started.
@@ -57,15 +61,24 @@ impl Programs for SystemPrograms {
         Ok(Started { reader: Box::new(spawned.stdout), writer: Box::new(spawned.stdin), child: Some(spawned.child) })
     }
 
-    async fn run(&self, launch: &Launch, deadline: Duration) -> io::Result<Printed> {
-        super::run(launch, deadline, &self.clock).await
+    async fn run_on(&self, launch: &Launch, input: &str, deadline: Duration) -> io::Result<Printed> {
+        super::run_on(launch, input, deadline, &self.clock).await
     }
+}
+
+/// What a played program prints for its input; `None`: it does not end by itself.
+type Answer = Box<dyn Fn(&Launch, &str) -> Option<Printed> + Send + Sync>;
+
+/// What a played program does when it is run.
+enum Part {
+    Prints(Printed),
+    Answers(Answer),
 }
 
 /// Programs in memory: which there are, what they print, and the pipes of those that are started.
 pub struct PlayedPrograms {
     path: PathBuf,
-    printed: BTreeMap<PathBuf, Printed>,
+    parts: BTreeMap<PathBuf, Part>,
     started: mpsc::UnboundedSender<(Launch, DuplexStream)>,
 }
 
@@ -74,18 +87,29 @@ impl PlayedPrograms {
     /// out of the receiver, with the other end of its pipes.
     pub fn new(path: &str) -> (PlayedPrograms, mpsc::UnboundedReceiver<(Launch, DuplexStream)>) {
         let (started, receiver) = mpsc::unbounded_channel();
-        (PlayedPrograms { path: path.into(), printed: BTreeMap::new(), started }, receiver)
+        (PlayedPrograms { path: path.into(), parts: BTreeMap::new(), started }, receiver)
     }
 
     /// There is this program, by its full path, and it prints this when it is run.
     #[must_use]
     pub fn with(mut self, program: &str, printed: Printed) -> PlayedPrograms {
-        self.printed.insert(program.into(), printed);
+        self.parts.insert(program.into(), Part::Prints(printed));
         self
     }
 
-    fn known(&self, program: &Path) -> io::Result<&Printed> {
-        self.printed.get(program).ok_or_else(|| io::ErrorKind::NotFound.into())
+    /// There is this program, by its full path, and what it prints depends on its input. `None`: it does not end, and is
+    /// killed at its deadline by tokio's clock.
+    #[must_use]
+    pub fn answering<F>(mut self, program: &str, answer: F) -> PlayedPrograms
+    where
+        F: Fn(&Launch, &str) -> Option<Printed> + Send + Sync + 'static,
+    {
+        self.parts.insert(program.into(), Part::Answers(Box::new(answer)));
+        self
+    }
+
+    fn known(&self, program: &Path) -> io::Result<&Part> {
+        self.parts.get(program).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }
 
@@ -93,7 +117,7 @@ impl PlayedPrograms {
 impl Programs for PlayedPrograms {
     fn find(&self, program: &str, folders: &[PathBuf]) -> Option<PathBuf> {
         let places = folders.iter().chain(std::iter::once(&self.path)).map(|folder| folder.join(program));
-        places.into_iter().find(|place| self.printed.contains_key(place))
+        places.into_iter().find(|place| self.parts.contains_key(place))
     }
 
     fn start(&self, launch: &Launch) -> io::Result<Started> {
@@ -104,7 +128,16 @@ impl Programs for PlayedPrograms {
         Ok(Started { reader: Box::new(reader), writer: Box::new(writer), child: None })
     }
 
-    async fn run(&self, launch: &Launch, _: Duration) -> io::Result<Printed> {
-        self.known(&launch.program).cloned()
+    async fn run_on(&self, launch: &Launch, input: &str, deadline: Duration) -> io::Result<Printed> {
+        match self.known(&launch.program)? {
+            Part::Prints(printed) => Ok(printed.clone()),
+            Part::Answers(answer) => {
+                if let Some(printed) = answer(launch, input) {
+                    return Ok(printed);
+                }
+                tokio::time::sleep(deadline).await;
+                Err(io::ErrorKind::TimedOut.into())
+            }
+        }
     }
 }

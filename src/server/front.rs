@@ -58,6 +58,16 @@ struct Introduced {
     parent: Option<Parent>,
 }
 
+/// Whose settings they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    /// The user's.
+    User,
+    /// The user's, with what a project's files say over them, and nobody can tell which is which: no command to run is
+    /// taken from these, for a repository is not the user.
+    Merged,
+}
+
 #[derive(Default)]
 pub(super) struct State {
     phase: Phase,
@@ -130,7 +140,7 @@ impl Front {
         }
         self.change_folders(&client.folders, &[]);
         if client.options.is_object() {
-            self.configure(&client.options);
+            self.configure(&client.options, Scope::User);
         }
         self.introduced.send_replace(Some(Introduced { parent }));
     }
@@ -172,6 +182,7 @@ impl Front {
                     self.rooms.sources.progress(&read.source_id, &read.token.to_string(), read.kind);
                 });
             }
+            protocol::TOOL_INPUT => self.when_read(method, params, |read| self.rooms.calls.tool_input(read)),
             protocol::DID_CHANGE_CONTEXT => self.when_read(method, params, |read| self.rooms.context.set(read)),
             protocol::DID_CHANGE_TRUST => self.when_read(method, params, |read| self.trust_changed(&read)),
             _ => return false,
@@ -261,12 +272,12 @@ impl Front {
     fn reconfigured(self: &Arc<Self>, params: &Value) {
         let settings = &params["settings"]["ropewalk"];
         if settings.is_object() {
-            self.configure(settings);
+            self.configure(settings, Scope::User);
         } else if self.outbox.client().configuration {
             let front = Arc::clone(self);
             let question = json!({ "items": [{ "section": "ropewalk" }] });
             let then = move |answer: Result<Value, _>| match answer {
-                Ok(answer) if answer[0].is_object() => front.configure(&answer[0]),
+                Ok(answer) if answer[0].is_object() => front.configure(&answer[0], Scope::Merged),
                 Ok(answer) => debug!(%answer, "the editor has no settings for us"),
                 Err(error) => warn!(%error, "no answer to workspace/configuration"),
             };
@@ -274,8 +285,11 @@ impl Front {
         }
     }
 
-    fn configure(&self, sent: &Value) {
-        let (settings, remarks) = Settings::parse(sent);
+    fn configure(&self, sent: &Value, scope: Scope) {
+        let (mut settings, remarks) = Settings::parse(sent);
+        if scope == Scope::Merged {
+            settings.hooks = self.rooms.workspace.settings().hooks.clone();
+        }
         for remark in remarks {
             let words = format!("Ropewalk: setting {}: {}", remark.key, remark.message);
             self.outbox.tell(News::Log(Loudness::Warning, words));

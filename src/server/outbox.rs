@@ -334,8 +334,13 @@ impl Editor for Outbox {
             News::Tools(changed) if self.abilities().events => self.notify(protocol::TOOLS_CHANGED, json!(changed)),
             News::Todos(changed) if self.abilities().events => self.notify(protocol::TODOS_CHANGED, json!(changed)),
             News::Mode(changed) if self.abilities().events => self.notify(protocol::MODE_CHANGED, json!(changed)),
-            News::Tool(_) | News::Files(_) | News::Approvals(_) | News::Jobs(_) | News::Tools(_) => {}
-            News::Todos(_) | News::Mode(_) => {}
+            News::Tool(_)
+            | News::Files(_)
+            | News::Approvals(_)
+            | News::Jobs(_)
+            | News::Tools(_)
+            | News::Todos(_)
+            | News::Mode(_) => {}
             // Whoever gives a token wants to hear of it.
             News::Progress(token, value) => self.notify("$/progress", json!({ "token": token, "value": value })),
             News::Log(loudness, message) => {

@@ -11,7 +11,8 @@ use serde_json::{Map, Value, json};
 use crate::config::Settings;
 use crate::dispatch::{
     BatchParams, BatchResult, CallParams, CallResult, ListToolsParams, ListedTool, OutputParams, OutputText,
-    PreviewResult, RegisterToolsParams, RegisterToolsResult, UnregisterToolsParams, UnregisterToolsResult,
+    PreviewResult, RegisterToolsParams, RegisterToolsResult, ToolInputParams, UnregisterToolsParams,
+    UnregisterToolsResult,
 };
 use crate::editor::{
     ApprovalsChanged, ApproveParams, ApproveResult, FileChanged, JobInfo, JobsChanged, ModeChanged, Resync,
@@ -72,6 +73,8 @@ pub const RESYNC: &str = "ropewalk/resync";
 pub const PULL_DIAGNOSTICS: &str = "ropewalk/pullDiagnostics";
 /// `ropewalk/toolEvent`
 pub const TOOL_EVENT: &str = "ropewalk/toolEvent";
+/// `ropewalk/toolInput`
+pub const TOOL_INPUT: &str = "ropewalk/toolInput";
 /// `ropewalk/filesChanged`
 pub const FILES_CHANGED: &str = "ropewalk/filesChanged";
 /// `ropewalk/openSession`
@@ -201,6 +204,7 @@ pub const METHODS: &[Method] = &[
     request::<TodosParams, TodosResult>(TODOS, Direction::ToSidecar),
     notification::<TodosChanged>(TODOS_CHANGED, Direction::ToEditor),
     notification::<ToolEvent>(TOOL_EVENT, Direction::ToEditor),
+    notification::<ToolInputParams>(TOOL_INPUT, Direction::ToSidecar),
     notification::<ToolsChanged>(TOOLS_CHANGED, Direction::ToEditor),
     request::<UnregisterToolsParams, UnregisterToolsResult>(UNREGISTER_TOOLS, Direction::ToSidecar),
     request::<SessionParams, Effective>(UPDATE_SESSION, Direction::ToSidecar),

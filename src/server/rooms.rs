@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 use crate::config::Settings;
 use crate::dispatch::{
     BatchParams, BatchResult, CallParams, CallResult, Dispatch, ListToolsParams, ListedTool, OutputParams, OutputText,
-    PreviewResult, RegisterToolsParams, RegisterToolsResult, SessionAnswer, ToolInfo, UnregisterToolsParams,
-    UnregisterToolsResult,
+    PreviewResult, RegisterToolsParams, RegisterToolsResult, SessionAnswer, ToolInfo, ToolInputParams,
+    UnregisterToolsParams, UnregisterToolsResult,
 };
 use crate::editor::FileChanged;
 use crate::jobs::Jobs;
@@ -90,6 +90,10 @@ pub trait Calls: Send + Sync + 'static {
     }
     /// A file changed, by whomever.
     fn world_changed(&self) {}
+    /// A piece of a call's arguments, as the model writes them. Applied at once, in order.
+    fn tool_input(&self, piece: ToolInputParams) {
+        let _ = piece;
+    }
 }
 
 /// Knows about problems in documents. All that is told is told in the order in which the editor sent it.
@@ -227,6 +231,10 @@ impl Calls for Dispatch {
 
     fn world_changed(&self) {
         Dispatch::world_changed(self);
+    }
+
+    fn tool_input(&self, piece: ToolInputParams) {
+        Dispatch::tool_input(self, piece);
     }
 }
 

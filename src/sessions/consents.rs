@@ -119,15 +119,6 @@ impl Consents {
         self.granted.len() + self.denied.len() < before
     }
 
-    /// Only what counts from now on, for whoever keeps it beyond the session.
-    #[must_use]
-    pub fn kept(&self) -> Consents {
-        let mut kept = self.clone();
-        kept.granted.retain(|_, said| said.scope == Scope::Always);
-        kept.denied.clear();
-        if kept.granted.is_empty() { Consents::default() } else { kept }
-    }
-
     fn said(&mut self, scope: Scope, tool: &str, targets: &[String], feedback: Option<&str>) -> Said {
         self.last += 1;
         Said {
@@ -255,7 +246,6 @@ mod tests {
 
         let stored = serde_json::to_string(&consents).unwrap();
         assert_eq!(serde_json::from_str::<Consents>(&stored).unwrap(), consents);
-        assert_eq!(consents.kept().list().len(), 1);
 
         assert!(consents.revoke("g1") && !consents.revoke("g1") && !consents.revoke("nonsense"));
         assert!(!consents.granted("like") && consents.granted("always"));

@@ -28,6 +28,11 @@ impl Parts {
         Parts { values: BTreeMap::new(), waiting: None, begun: true, restored: false, kept: false }
     }
 
+    /// The same parts, which nothing is brought back for or kept of.
+    pub(super) fn copy(&self) -> Parts {
+        Parts { values: self.values.clone(), ..Parts::here() }
+    }
+
     /// Those of a session that waits for the store.
     pub(super) fn awaited() -> Parts {
         Parts { waiting: Some(VecDeque::new()), begun: false, ..Parts::here() }

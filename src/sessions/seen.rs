@@ -17,11 +17,11 @@ const MAX_BASIS: usize = 1000;
 type Basis = BTreeSet<Arc<str>>;
 
 /// The texts that a model has seen.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Seen(HashMap<Key, Sight>);
 
 /// How much of a text the model has seen.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Sight {
     hash: String,
     /// Lines of the text, as far as known.
@@ -30,7 +30,7 @@ struct Sight {
 }
 
 /// Some lines (0-based) that were shown.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Shown {
     /// The model knows them only as long as it knows what all of these calls said.
     basis: Basis,

@@ -221,7 +221,14 @@ impl Keeper {
 
     fn open(&self) -> Result<Database, Fault> {
         place::prepare(&self.folder, &self.path).map_err(Fault::Place)?;
-        let mut database = Database::open(&self.path)?;
+        // Where another sidecar turns the write-ahead log on just now, some steps fail at once instead of waiting.
+        let end = self.clock.now() + database::BUSY;
+        let mut database = loop {
+            match Database::open(&self.path) {
+                Err(Fault::Busy(_)) if self.clock.now() < end => std::thread::yield_now(),
+                opened => break opened?,
+            }
+        };
         if let Err(fault) = database.prune(self.now().saturating_sub(KEEP.as_secs())) {
             debug!(%fault, "old sessions were not pruned");
         }

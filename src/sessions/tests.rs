@@ -79,19 +79,17 @@ async fn what_never_comes_is_not_waited_for_for_ever() {
 }
 
 #[test]
-fn only_what_counts_from_now_on_is_kept_of_consent() {
+fn what_a_person_said_is_kept() {
     let session = Session::new("s");
-    session.consent(|consents| consents.grant("once", false, "edit", &[]));
-    session.consent(|consents| consents.deny("never", "edit", &[], None));
+    session.consent(|consents| consents.relent("nothing"));
     assert_eq!(session.part::<Consents>(CONSENTS), None);
-    session.consent(|consents| consents.grant("like", true, "edit", &[]));
-    let kept: Consents = session.part(CONSENTS).unwrap();
-    assert!(kept.granted("like") && !kept.granted("once") && kept.denied("never").is_none());
+    session.consent(|consents| consents.grant("like", false, "edit", &[]));
+    session.consent(|consents| consents.deny("exact", "edit", &[], Some("no")));
     let later = Session::with("s", "/w", Parts::awaited(), None);
     later.restore(Some(lock(&session.parts).values.clone()));
-    assert!(later.consents().granted("like") && !later.consents().granted("once"));
-    later.consent(|consents| *consents = Consents::default());
-    assert_eq!(later.part::<Consents>(CONSENTS), Some(Consents::default()));
+    assert!(later.consents().granted("like") && later.consents().denied("exact").is_some());
+    later.reset();
+    assert!(!later.consents().granted("like") && later.part::<Consents>(CONSENTS).is_none());
 }
 
 #[test]
@@ -131,4 +129,27 @@ fn a_tool_is_activated_once() {
     let session = Session::new("s");
     let first: Vec<bool> = ["b", "a", "b"].iter().map(|name| session.activate(name)).collect();
     assert_eq!((first, session.activated()), (vec![true, true, false], vec!["b".to_owned(), "a".to_owned()]));
+}
+
+#[test]
+fn what_a_fork_was_shown_counts_once_it_is_adopted() {
+    let (session, key) = (Session::new("s"), Key::Unnamed("untitled:1".into()));
+    session.saw_lines(&key, "h", 0..2, 10, None);
+    let fork = session.fork();
+    fork.saw_lines(&key, "h", 2..10, 10, None);
+    assert_eq!((fork.unseen(&key), session.unseen(&key).len()), (vec![], 1));
+    let other = Key::Unnamed("untitled:2".into());
+    fork.saw(&other, "o", None);
+    assert_eq!(session.seen(&other), None);
+    session.adopt(&fork, None);
+    assert_eq!((session.unseen(&key), session.seen(&other).as_deref()), (vec![], Some("o")));
+}
+
+#[test]
+fn a_fork_is_judged_as_its_session() {
+    let (session, settings) = (Session::new("s"), Settings::default());
+    session.set_mode(Mode::Danger);
+    session.consent(|consents| consents.grant("like", false, "edit", &[]));
+    let fork = session.fork();
+    assert_eq!((fork.mode(&settings), fork.consents().granted("like")), (Mode::Danger, true));
 }

@@ -151,6 +151,10 @@ impl<T: Tool> AnyTool for Erased<T> {
         T::TRAITS
     }
 
+    fn hidden(&self) -> bool {
+        T::HIDDEN
+    }
+
     fn description(&self) -> String {
         self.description.clone()
     }

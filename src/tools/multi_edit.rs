@@ -72,7 +72,7 @@ impl Tool for MultiEdit {
             ("replace", "new_string"),
             ("replaceAll", "replace_all"),
         ],
-        names: &["multi_edit_file", "multiedit", "multi_str_replace"],
+        names: &["multi_edit_file", "multi_str_replace"],
     };
 
     fn access(&self, arguments: &Arguments) -> Access {

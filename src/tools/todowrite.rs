@@ -82,7 +82,7 @@ impl Tool for TodoWrite {
             ("todo_list", "todos"),
             ("reason", "explanation"),
         ],
-        names: &["todo_write", "todo", "update_todos", "write_todos", "checklist_write", "update_plan"],
+        names: &["todo", "update_todos", "write_todos", "checklist_write", "update_plan"],
     };
 
     fn access(&self, _: &Arguments) -> Access {

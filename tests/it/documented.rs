@@ -95,6 +95,12 @@ async fn examples() -> BTreeMap<&'static str, String> {
     all.notify(&editor, "ropewalk/didChangeDiagnostics", said);
     all.ask(&mut editor, "ropewalk/diagnostics", json!({ "uri": URI, "deadlineMs": 1000 })).await;
 
+    let piece = json!({ "callId": "toolu_9", "messageId": "msg_1", "index": 0, "name": "read", "delta": "{\"file_pa" });
+    all.notify(&editor, "ropewalk/toolInput", piece);
+    let piece =
+        json!({ "callId": "toolu_9", "messageId": "msg_1", "index": 0, "delta": "th\": \"notes.txt\"}", "done": true });
+    all.notify(&editor, "ropewalk/toolInput", piece);
+
     let context = json!({ "uri": URI, "selections": [range], "visibleRange": range, "openEditors": [URI] });
     all.notify(&editor, "ropewalk/didChangeContext", context);
     all.notify(&editor, "ropewalk/didChangeTrust", json!({ "root": "file:///w", "trusted": true }));
@@ -126,7 +132,6 @@ async fn examples() -> BTreeMap<&'static str, String> {
         let label = match news["method"].as_str() {
             Some("ropewalk/modeChanged") => "ropewalk/modeChanged",
             Some("ropewalk/todosChanged") => "ropewalk/todosChanged",
-            Some("ropewalk/approvalsChanged") => "ropewalk/approvalsChanged",
             Some("ropewalk/filesChanged") => "ropewalk/filesChanged",
             Some("ropewalk/approvalsChanged") if !all.0.contains_key("ropewalk/approvalsChanged") => {
                 "ropewalk/approvalsChanged"

@@ -66,6 +66,7 @@ async fn an_editor_is_welcomed() {
                   "ropewalk/status",
                   "ropewalk/stopJob",
                   "ropewalk/todos",
+                  "ropewalk/toolInput",
                   "ropewalk/unregisterTools",
                   "ropewalk/updateSession"
                 ]

@@ -16,6 +16,7 @@ mod editor;
 mod ends;
 mod fidelity;
 mod front;
+mod into;
 mod lost;
 mod multi;
 mod naive;

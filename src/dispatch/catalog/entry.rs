@@ -6,7 +6,7 @@ use jsonschema::Validator;
 use serde_json::{Map, Value};
 
 use crate::dispatch::call::{Annotations, ToolInfo};
-use crate::dispatch::{arguments, coerce, validate};
+use crate::dispatch::{arguments, coerce, unread, validate};
 use crate::permissions::{Requirement, Rule};
 use crate::tool::sanitise::{self, Unfit};
 use crate::tool::{AnyTool, Capability, ErrorKind, Listed, ToolError, Traits};
@@ -35,6 +35,8 @@ pub(in crate::dispatch) struct Ready {
     pub arguments: Value,
     /// What was mended in them.
     pub repairs: Vec<String>,
+    /// Whether mending invented structure. Only tools that change nothing get such arguments.
+    pub synthesized: bool,
 }
 
 impl Entry {
@@ -76,6 +78,11 @@ impl Entry {
         &self.schema
     }
 
+    /// Whether it is neither listed nor suggested.
+    pub(super) fn hidden(&self) -> bool {
+        self.tool.hidden()
+    }
+
     /// Why none of its calls runs.
     pub(super) fn unavailable(&self) -> Option<&str> {
         self.unavailable.as_deref()
@@ -87,17 +94,21 @@ impl Entry {
     }
 
     /// The pure stages between what a model wrote and what a tool takes: parse, coerce, validate.
-    pub(in crate::dispatch) fn ready(&self, given: Option<&Value>, truncated: bool) -> Result<Ready, ToolError> {
-        let name = self.traits().name;
+    pub(in crate::dispatch) fn ready(&self, given: Option<&Value>) -> Result<Ready, ToolError> {
+        let Traits { name, free_form, .. } = self.traits();
         if let Some(why) = &self.unavailable {
             return Err(ToolError::new(
                 ErrorKind::Unavailable,
                 format!("`{name}` cannot be used: {why}. Do not call it again; go on without it."),
             ));
         }
-        let parsed = arguments::parse(name, given, truncated)?;
+        let parsed = arguments::parse(name, free_form, given).map_err(|error| unread::helped(error, &self.schema))?;
+        if let Some(invented) = parsed.invented.as_ref().filter(|_| !self.shared()) {
+            return Err(unread::helped(unread::invented(name, invented), &self.schema));
+        }
         let mut ready = self.fit(parsed.value)?;
         ready.repairs.splice(0..0, parsed.repairs);
+        ready.synthesized = parsed.invented.is_some();
         Ok(ready)
     }
 
@@ -116,7 +127,7 @@ impl Entry {
             }
         }
         self.tool.validate(&arguments)?;
-        Ok(Ready { arguments, repairs: coerced.repairs })
+        Ok(Ready { arguments, repairs: coerced.repairs, synthesized: false })
     }
 
     /// The tool as other tools see it.

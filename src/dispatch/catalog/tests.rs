@@ -263,7 +263,7 @@ fn a_tool_that_cannot_be_used_says_so_and_hides_no_good_one() {
     let info = entry.info();
     assert!(info.unavailable.is_some() && info.description.starts_with("Not available: its schema"), "{info:?}");
     assert!(!entry.shared() && entry.rule == Rule::Unknown);
-    let refused = entry.ready(Some(&json!({ "a": "b" })), false).unwrap_err();
+    let refused = entry.ready(Some(&json!({ "a": "b" }))).unwrap_err();
     assert_eq!(refused.kind, ErrorKind::Unavailable);
     assert!(refused.message.contains("its root; expected"), "{}", refused.message);
     assert!(registry.catalog(&session).iter().all(|tool| tool.name != "own"));
@@ -318,7 +318,7 @@ fn what_had_to_be_cut_still_holds() {
     assert!(!entry.schema().to_string().contains("$ref"));
     let ready = |name: Value| {
         let tree = json!({ "name": "a", "kid": { "name": "b", "kid": { "name": name } } });
-        entry.ready(Some(&json!({ "tree": tree })), false)
+        entry.ready(Some(&json!({ "tree": tree })))
     };
     assert!(ready(json!("c")).is_ok());
     assert_eq!(ready(json!(3)).unwrap_err().kind, ErrorKind::InvalidArguments);

@@ -157,6 +157,18 @@ impl FakeTool {
         self
     }
 
+    /// Runs programs, for all that is known.
+    pub(super) fn executing(mut self) -> FakeTool {
+        self.traits.capabilities = &[Capability::ExecutesCode];
+        self
+    }
+
+    /// Takes a text that is no JSON object as its `word`.
+    pub(super) fn free(mut self) -> FakeTool {
+        self.traits.free_form = Some("word");
+        self
+    }
+
     pub(super) fn planning(mut self, plan: Planning) -> FakeTool {
         self.plan = Some(plan);
         self

@@ -14,7 +14,7 @@ use super::Owner;
 const SCHEMA: i64 = 1;
 
 /// Several sidecars share one database: how long one waits for another that writes.
-const BUSY: Duration = Duration::from_secs(1);
+pub(super) const BUSY: Duration = Duration::from_secs(1);
 
 const CREATE: &str = "
     CREATE TABLE session_parts (

@@ -2,6 +2,8 @@
 //!
 //! The transport's own client is not used: it has no deadline, a queue of one, and falls over on a late answer.
 
+mod news;
+
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -322,35 +324,8 @@ impl Editor for Outbox {
     }
 
     fn tell(&self, news: News) {
-        match news {
-            News::Tool(event) if self.abilities().events => self.notify(protocol::TOOL_EVENT, json!(event)),
-            News::Files(changes) if self.abilities().events => {
-                self.notify(protocol::FILES_CHANGED, json!(protocol::FilesChangedParams { changes }));
-            }
-            News::Approvals(changed) if self.abilities().events => {
-                self.notify(protocol::APPROVALS_CHANGED, json!(changed));
-            }
-            News::Jobs(changed) if self.abilities().events => self.notify(protocol::JOBS_CHANGED, json!(changed)),
-            News::Tools(changed) if self.abilities().events => self.notify(protocol::TOOLS_CHANGED, json!(changed)),
-            News::Todos(changed) if self.abilities().events => self.notify(protocol::TODOS_CHANGED, json!(changed)),
-            News::Mode(changed) if self.abilities().events => self.notify(protocol::MODE_CHANGED, json!(changed)),
-            News::Tool(_)
-            | News::Files(_)
-            | News::Approvals(_)
-            | News::Jobs(_)
-            | News::Tools(_)
-            | News::Todos(_)
-            | News::Mode(_) => {}
-            // Whoever gives a token wants to hear of it.
-            News::Progress(token, value) => self.notify("$/progress", json!({ "token": token, "value": value })),
-            News::Log(loudness, message) => {
-                let kind = match loudness {
-                    Loudness::Error => 1,
-                    Loudness::Warning => 2,
-                    Loudness::Info => 3,
-                };
-                self.notify("window/logMessage", json!({ "type": kind, "message": message }));
-            }
+        if let Some((method, params)) = news::message(news, self.abilities().events) {
+            self.notify(method, params);
         }
     }
 }

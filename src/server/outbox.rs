@@ -23,7 +23,7 @@ use tracing::{debug, warn};
 
 use crate::editor::{
     Abilities, ApplyEdit, ApproveCall, ApproveDecision, ApproveParams, ApproveResult, AskError, Consent, EditReply,
-    Editor, Loudness, News, Resync, RunToolParams, RunToolResult,
+    Editor, News, Resync, RunToolParams, RunToolResult,
 };
 use crate::permissions::visible;
 use crate::ports::Clock;

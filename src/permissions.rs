@@ -78,7 +78,15 @@ pub enum Rule {
 }
 
 /// The rule of each tool, sorted by name.
-const RULES: &[(&str, Rule)] = &[("edit", Rule::Write), ("read", Rule::Read), ("write", Rule::Write)];
+const RULES: &[(&str, Rule)] = &[
+    ("edit", Rule::Write),
+    ("file_search", Rule::Read),
+    ("glob", Rule::Read),
+    ("grep", Rule::Read),
+    ("ls", Rule::Read),
+    ("read", Rule::Read),
+    ("write", Rule::Write),
+];
 
 impl Rule {
     /// The rule of a tool.

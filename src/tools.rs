@@ -1,6 +1,10 @@
 //! The table of tools: one line a tool, sorted by name.
 
 pub mod edit;
+pub mod file_search;
+pub mod glob;
+pub mod grep;
+pub mod ls;
 pub mod read;
 pub mod write;
 
@@ -11,9 +15,13 @@ use crate::tool::{AnyTool, ErrorKind, ToolError, erase};
 /// Every built-in tool.
 pub fn table() -> Vec<Arc<dyn AnyTool>> {
     vec![
-        erase(edit::Edit),   //
-        erase(read::Read),   //
-        erase(write::Write), //
+        erase(edit::Edit), //
+        erase(file_search::FileSearch),
+        erase(glob::Glob),
+        erase(grep::Grep),
+        erase(ls::Ls),
+        erase(read::Read),
+        erase(write::Write),
     ]
 }
 
@@ -26,4 +34,10 @@ fn named(file_path: &str) -> Result<(), ToolError> {
         ErrorKind::InvalidArguments,
         "`file_path` is empty; give the path of a file, for example \"src/main.rs\".",
     ))
+}
+
+/// What a search below `path` reads, as far as that is not the workspace folders themselves.
+fn searched(path: Option<&str>) -> Vec<String> {
+    let path = path.map(str::trim).filter(|path| !matches!(*path, "" | "." | "./"));
+    path.map(str::to_owned).into_iter().collect()
 }

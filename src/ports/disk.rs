@@ -6,6 +6,9 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::walk::{self, Visitors, WalkOptions};
 
 /// What a path names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +52,17 @@ pub struct DirEntry {
 pub trait Disk: Send + Sync + 'static {
     /// The whole content of a regular file; anything else is an error at once, never a wait for a pipe's other end.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+    /// A regular file to be read piece by piece; anything else is an error at once, as in [`Disk::read`].
+    fn open(&self, path: &Path) -> io::Result<Box<dyn io::Read + Send>> {
+        Ok(Box::new(io::Cursor::new(self.read(path)?)))
+    }
+    /// When the content of what the path names last changed, links followed.
+    fn modified(&self, path: &Path) -> io::Result<SystemTime>;
+    /// Shows visitors all that is below a folder, the folder itself aside, in no order. Returns when all visitors are
+    /// dropped. What cannot be looked at is shown as a fault, and the rest is met all the same.
+    fn walk(&self, folder: &Path, options: &WalkOptions, visitors: Visitors<'_, '_>) {
+        walk::plainly(self, folder, options, visitors);
+    }
     /// What the path names, links followed.
     fn metadata(&self, path: &Path) -> io::Result<Metadata>;
     /// What the path names, the last link not followed.

@@ -20,4 +20,5 @@ mod naive;
 mod order;
 mod process;
 mod real;
+mod search;
 mod tidy;

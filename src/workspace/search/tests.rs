@@ -1,0 +1,1 @@
+//! Searches over trees in memory and on the real disk.

@@ -10,7 +10,8 @@ pub mod write;
 
 use std::sync::Arc;
 
-use crate::tool::{AnyTool, ErrorKind, ToolError, erase};
+use crate::tool::{AnyTool, Context, ErrorKind, ToolError, erase};
+use crate::workspace::search::{Besides, Job, Wanted};
 
 /// Every built-in tool.
 pub fn table() -> Vec<Arc<dyn AnyTool>> {
@@ -40,4 +41,12 @@ fn named(file_path: &str) -> Result<(), ToolError> {
 fn searched(path: Option<&str>) -> Vec<String> {
     let path = path.map(str::trim).filter(|path| !matches!(*path, "" | "." | "./"));
     path.map(str::to_owned).into_iter().collect()
+}
+
+/// Prepares a search. Links and folders are looked at off the runtime's threads.
+async fn job(context: &Context, path: Option<String>, wanted: Wanted, besides: Besides) -> Result<Job, ToolError> {
+    let workspace = Arc::clone(&context.workspace);
+    let job = tokio::task::spawn_blocking(move || workspace.job(path.as_deref(), &wanted, besides, &[]));
+    let failed = |error| ToolError::new(ErrorKind::Failed, format!("Preparing the search failed: {error}."));
+    Ok(job.await.map_err(failed)??)
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ropewalk::workspace::search::Case;
 
 /// Both programs.
-pub struct Peers {
+pub(crate) struct Peers {
     rg: PathBuf,
     fd: PathBuf,
     output: tempfile::NamedTempFile,
@@ -17,7 +17,7 @@ pub struct Peers {
 #[expect(clippy::disallowed_methods, reason = "a bench runs the programs it compares with")]
 impl Peers {
     /// In the folder where `tests/run` puts tools, else on the path.
-    pub fn find() -> Option<Peers> {
+    pub(crate) fn find() -> Option<Peers> {
         let tools = std::env::var_os("ROPEWALK_TOOLS").map(|tools| PathBuf::from(tools).join("peers/bin"));
         let find = |name: &str| {
             let own = tools.as_ref().map(|tools| tools.join(name)).filter(|own| own.exists());
@@ -27,7 +27,7 @@ impl Peers {
     }
 
     /// What they call themselves.
-    pub fn versions(&self) -> String {
+    pub(crate) fn versions(&self) -> String {
         let version = |program: &Path| {
             let output = Command::new(program).arg("--version").output().expect("a version");
             String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().to_owned()
@@ -36,27 +36,28 @@ impl Peers {
     }
 
     /// How long a search takes.
-    pub fn grep(&self, pattern: &str, case: Case, folder: &Path) -> Duration {
+    pub(crate) fn grep(&self, pattern: &str, case: Case, folder: &Path) -> Duration {
         let mut command = self.rg(case, folder);
         command.args(["--line-number", "--no-heading", "-e", pattern, "."]);
         self.timed(command)
     }
 
     /// How many lines and files match.
-    pub fn count(&self, pattern: &str, case: Case, folder: &Path) -> (u64, u64) {
-        let output = self.rg(case, folder).args(["--count", "--with-filename", "-e", pattern, "."]).output().expect("an answer");
+    pub(crate) fn count(&self, pattern: &str, case: Case, folder: &Path) -> (u64, u64) {
+        let output =
+            self.rg(case, folder).args(["--count", "--with-filename", "-e", pattern, "."]).output().expect("an answer");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let counts = text.lines().filter_map(|line| line.rsplit(':').next()?.parse::<u64>().ok());
         counts.fold((0, 0), |(lines, files), count| (lines + count, files + 1))
     }
 
     /// How long a list of all files takes.
-    pub fn list(&self, folder: &Path) -> Duration {
+    pub(crate) fn list(&self, folder: &Path) -> Duration {
         self.timed(self.fd(folder))
     }
 
     /// All files, sorted.
-    pub fn files(&self, folder: &Path) -> Vec<String> {
+    pub(crate) fn files(&self, folder: &Path) -> Vec<String> {
         let output = self.fd(folder).output().expect("an answer");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let mut names: Vec<String> = text.lines().map(|line| line.trim_start_matches("./").to_owned()).collect();

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A folder with a name.
-pub struct Tree {
+pub(crate) struct Tree {
     /// The name in the table.
-    pub name: String,
+    pub(crate) name: String,
     /// Where it is.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Kept for as long as it is needed, if it was made.
     _made: Option<tempfile::TempDir>,
 }
@@ -18,7 +18,7 @@ const FILES: usize = 50_000;
 
 /// Those whose names are given, or all: the sources of the crates that cargo has fetched, the packages that npm has
 /// installed, and 50,000 small files.
-pub fn trees(chosen: &[String]) -> Vec<Tree> {
+pub(crate) fn trees(chosen: &[String]) -> Vec<Tree> {
     let named = |name: &str| chosen.is_empty() || chosen.iter().any(|word| word == name);
     let mut trees = Vec::new();
     let found = |name: &str, path: PathBuf| Tree { name: name.to_owned(), path, _made: None };
@@ -78,7 +78,8 @@ fn small() -> tempfile::TempDir {
         let mut text = String::new();
         for _ in 0..next() % 40 {
             // Some words are rare.
-            let line: Vec<&str> = (0..next() % 9).map(|_| words[(next() % 100).min(next() % 100) % words.len()]).collect();
+            let line: Vec<&str> =
+                (0..next() % 9).map(|_| words[(next() % 100).min(next() % 100) % words.len()]).collect();
             text.push_str(&line.join(" "));
             text.push('\n');
         }

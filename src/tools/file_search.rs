@@ -69,7 +69,7 @@ impl Tool for FileSearch {
         parallel: true,
         deferred: false,
         free_form: None,
-        deadline: Duration::from_secs(60),
+        deadline: Duration::from_mins(1),
         aliases: &[
             ("name", "query"),
             ("pattern", "query"),
@@ -100,7 +100,7 @@ impl Tool for FileSearch {
     async fn run(&self, arguments: Arguments, context: &Context) -> Result<Outcome, ToolError> {
         let wanted = Wanted { include: arguments.include.0, exclude: arguments.exclude.0, kind: None, any_case: false };
         let besides = Besides { hidden: arguments.hidden, ignored: arguments.ignored };
-        let job = context.workspace.job(arguments.path.as_deref(), &wanted, besides, &[])?;
+        let job = super::job(context, arguments.path.clone(), wanted, besides).await?;
         let budget = context.budget;
         let page = job.go(&context.cancel, move |job| {
             let mut listing = job.files(false);
@@ -174,11 +174,7 @@ mod tests {
             let found: Vec<&str> = scored.into_iter().map(|(_, path)| path).collect();
             assert_eq!(found, best, "{query}");
         }
-        check(
-            "view.rs",
-            &["a/review.rs", "src/view.rs", "view/rs.txt", "b/x.py"],
-            &["src/view.rs", "a/review.rs"],
-        );
+        check("view.rs", &["a/review.rs", "src/view.rs", "view/rs.txt", "b/x.py"], &["src/view.rs", "a/review.rs"]);
         check(
             "view",
             &["src/viewer.rs", "src/view.rs", "view/other.rs"],

@@ -12,14 +12,13 @@ use serde_json::{Value, json};
 use crate::tool::{Access, Capability, Content, Context, ErrorKind, Outcome, Tool, ToolError, Traits};
 use crate::workspace::search::{Besides, Entry, Job, Listing, Wanted};
 
-use super::grep::{Globs, counted, least};
+use super::grep::{Globs, counted, least, length};
 
 /// Finds files whose path fits a pattern, those changed last first (unsaved ones before all others). Open documents are
 /// found also if they are not on the disk or are ignored; of other files, those are left out that are hidden or ignored by
 /// git.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a parameter of its own")]
 pub struct Arguments {
     /// `*.rs` for names at any depth, `src/**/*.{ts,tsx}` for paths from `path`. `**` stands for any number of folders.
     #[schemars(example = "src/**/*.rs")]
@@ -98,7 +97,7 @@ impl Tool for Glob {
         parallel: true,
         deferred: false,
         free_form: None,
-        deadline: Duration::from_secs(60),
+        deadline: Duration::from_mins(1),
         aliases: &[
             ("glob", "pattern"),
             ("glob_pattern", "pattern"),
@@ -136,7 +135,7 @@ impl Tool for Glob {
             any_case: arguments.ignore_case,
         };
         let besides = Besides { hidden: arguments.hidden, ignored: arguments.ignored };
-        let job = context.workspace.job(path.as_deref(), &wanted, besides, &[])?;
+        let job = super::job(context, path, wanted, besides).await?;
         let budget = context.budget;
         let page = job.go(&context.cancel, move |job| {
             let mut listing = job.files(arguments.sort == Sort::Modified);
@@ -171,8 +170,10 @@ fn newest_first(job: &Job, entries: &mut [Entry], need: usize) {
 
 /// Some of the files that were found, one a line; how many there are, and how to go on.
 pub(super) fn page(job: &Job, listing: &Listing, offset: usize, limit: usize, budget: usize, none: &str) -> Outcome {
-    /// Kept free in the budget (bytes) for the remarks at the end.
-    const REMARKS: usize = 1500;
+    /// Kept free in the budget (bytes) for what is said of the results at the end, remarks on the search aside.
+    const SUMMARY: usize = 300;
+    let words = job.words(&listing.faults, listing.faults.len() as u64, listing.ended);
+    let room = budget.saturating_sub(SUMMARY + length(&words));
     let total = listing.entries.len();
     let mut text = String::new();
     let mut files: Vec<Value> = Vec::new();
@@ -180,7 +181,7 @@ pub(super) fn page(job: &Job, listing: &Listing, offset: usize, limit: usize, bu
     for entry in listing.entries.iter().skip(offset.saturating_sub(1)).take(limit) {
         let (shown, unsaved) = (job.shown(&entry.place), entry.over && job.unsaved(&entry.place));
         let line = format!("{shown}{}\n", if unsaved { " (unsaved)" } else { "" });
-        if text.len() + line.len() + REMARKS > budget && !files.is_empty() {
+        if text.len() + line.len() > room && !files.is_empty() {
             full = true;
             break;
         }
@@ -199,7 +200,7 @@ pub(super) fn page(job: &Job, listing: &Listing, offset: usize, limit: usize, bu
             write!(text, "\n({least}{total} files; shown: {offset}-{end}{why}; go on with offset {next})")
         }
     };
-    for word in job.words(&listing.faults, listing.faults.len() as u64, listing.ended) {
+    for word in words {
         let _ = write!(text, "\n({word})");
     }
     let data = json!({ "files": files, "total": total, "atLeast": listing.ended.is_some(), "nextOffset": next });

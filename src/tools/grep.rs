@@ -14,7 +14,7 @@ use crate::workspace::search::{Besides, Case, Mode, Query, Wanted};
 
 pub(super) use globs::Globs;
 use render::{File, Report};
-pub(super) use render::{counted, least};
+pub(super) use render::{counted, least, length};
 
 /// Searches the text of files for a regular expression, line by line, in the order of paths. Open documents are searched as
 /// the user sees them, unsaved changes included, whether ignored or not; of other files, those are left out that are
@@ -172,7 +172,7 @@ impl Tool for Grep {
         parallel: true,
         deferred: false,
         free_form: None,
-        deadline: Duration::from_secs(60),
+        deadline: Duration::from_mins(1),
         aliases: &[
             ("regex", "pattern"),
             ("query", "pattern"),
@@ -231,10 +231,11 @@ impl Tool for Grep {
             any_case: false,
         };
         let besides = Besides { hidden: arguments.hidden, ignored: arguments.ignored };
-        let job = context.workspace.job(arguments.path.as_deref(), &wanted, besides, &[])?;
+        let job = super::job(context, arguments.path.clone(), wanted, besides).await?;
         let budget = context.budget;
         let rendered = job.go(&context.cancel, move |job| {
-            let found = job.grep(&query, &matcher);
+            let mut found = job.grep(&query, &matcher);
+            found.locate(&matcher);
             let file = |part: &crate::workspace::search::Part| {
                 let place = &part.hits.place;
                 File { shown: job.shown(place), uri: job.uri(place), unsaved: job.unsaved(place) }

@@ -65,7 +65,7 @@ impl Tool for Ls {
         parallel: true,
         deferred: false,
         free_form: None,
-        deadline: Duration::from_secs(60),
+        deadline: Duration::from_mins(1),
         aliases: &[
             ("dir", "path"),
             ("directory", "path"),
@@ -90,7 +90,7 @@ impl Tool for Ls {
     async fn run(&self, arguments: Arguments, context: &Context) -> Result<Outcome, ToolError> {
         let wanted = Wanted { exclude: arguments.exclude.0.clone(), ..Wanted::default() };
         let besides = Besides { hidden: arguments.hidden, ignored: arguments.ignored };
-        let mut job = context.workspace.job(arguments.path.as_deref(), &wanted, besides, &[])?;
+        let mut job = super::job(context, arguments.path.clone(), wanted, besides).await?;
         if job.scope.single.is_some() {
             let message = format!("{} is a file, not a folder; show it with `read`.", job.scope.shown);
             return Err(ToolError::new(ErrorKind::InvalidArguments, message));

@@ -106,7 +106,13 @@ impl Job {
 
     /// What a model is told besides of a search: what it could not see, and whether it saw everything.
     pub fn words(&self, faults: &[Fault], faulty: u64, ended: Option<Ended>) -> Vec<String> {
-        words::words(&self.roots, faults, faulty, ended)
+        let mut words = words::words(&self.roots, faults, faulty, ended);
+        let layers = self.layers().into_iter().filter(|(_, layer)| layer.doubt);
+        let doubtful: Vec<String> = layers.map(|(place, _)| self.shown(&place)).collect();
+        if !doubtful.is_empty() {
+            words.push(format!("may differ from what the editor shows: {}", doubtful.join(", ")));
+        }
+        words
     }
 
     /// The name with which another call can name the place; `None` for names that are not UTF-8.
@@ -135,6 +141,9 @@ impl Job {
     /// The texts over the disk that the search is about, in order, however deep.
     fn layers(&self) -> Vec<(Place, &Layer)> {
         let mut found: Vec<(Place, &Layer)> = Vec::new();
+        if let Some(place) = &self.scope.single {
+            found.extend(self.layer(place).map(|layer| (place.clone(), layer)));
+        }
         for (number, base) in self.scope.bases.iter().enumerate() {
             for (path, layer) in self.overlay.below(&base.folder) {
                 let relative = path.strip_prefix(&base.folder).unwrap_or(path);

@@ -56,7 +56,7 @@ async fn every_tool_sees_what_the_user_sees() {
         editor_ref,
         "grep",
         json!({ "pattern": "needle" }),
-        expect![[r#"
+        expect![[r"
         logs/open.log (unsaved)
         1:an ignored needle
 
@@ -76,14 +76,14 @@ async fn every_tool_sees_what_the_user_sees() {
         1:an untitled needle
 
         (6 matching lines in 6 files; 8 files searched)
-        (left out: 1 binary file)"#]],
+        (left out: 1 binary file)"]],
     )
     .await;
     check(
         editor_ref,
         "grep",
         json!({ "pattern": "needle", "-C": 1, "path": "src" }),
-        expect![[r#"
+        expect![[r"
         src/come.rs (unsaved)
         1-nothing
         2:but now a needle
@@ -97,14 +97,14 @@ async fn every_tool_sees_what_the_user_sees() {
         src/removed.rs (unsaved)
         1:needle
 
-        (4 matching lines in 4 files; 5 files searched)"#]],
+        (4 matching lines in 4 files; 5 files searched)"]],
     )
     .await;
     check(
         editor_ref,
         "grep",
         json!({ "pattern": "NEEDLE", "-i": true, "mode": "count" }),
-        expect![[r#"
+        expect![[r"
         logs/open.log:1 (unsaved)
         src/come.rs:1 (unsaved)
         src/new/made.rs:1 (unsaved)
@@ -113,19 +113,19 @@ async fn every_tool_sees_what_the_user_sees() {
         untitled:Untitled-1:1 (unsaved)
 
         (6 matching lines in 6 files; 8 files searched)
-        (left out: 1 binary file)"#]],
+        (left out: 1 binary file)"]],
     )
     .await;
     check(
         editor_ref,
         "grep",
         json!({ "pattern": "needle", "output_mode": "files_with_matches", "head_limit": 2, "offset": 2 }),
-        expect![[r#"
+        expect![[r"
         src/come.rs (unsaved)
         src/new/made.rs (unsaved)
 
         (6 files with a match; 8 files searched; shown: 2-3; go on with offset 4)
-        (left out: 1 binary file)"#]],
+        (left out: 1 binary file)"]],
     )
     .await;
     check(
@@ -139,53 +139,53 @@ async fn every_tool_sees_what_the_user_sees() {
         editor_ref,
         "grep",
         json!({ "pattern": "needle", "path": "untitled:Untitled-1" }),
-        expect![[r#"
+        expect![[r"
         untitled:Untitled-1 (unsaved)
         1:an untitled needle
 
-        (1 matching line in 1 file; 1 file searched)"#]],
+        (1 matching line in 1 file; 1 file searched)"]],
     )
     .await;
     check(
         editor_ref,
         "glob",
         json!({ "pattern": "*.rs" }),
-        expect![[r#"
+        expect![[r"
         src/come.rs (unsaved)
         src/gone.rs (unsaved)
         src/new/made.rs (unsaved)
         src/removed.rs (unsaved)
         src/plain.rs
 
-        (5 files)"#]],
+        (5 files)"]],
     )
     .await;
     check(
         editor_ref,
         "glob",
         json!({ "pattern": "**/new/**", "sort": "path" }),
-        expect![[r#"
+        expect![[r"
         src/new/made.rs (unsaved)
 
-        (1 file)"#]],
+        (1 file)"]],
     )
     .await;
     check(
         editor_ref,
         "glob",
         json!({ "pattern": "/w/src/*.rs", "sort": "path", "limit": 2 }),
-        expect![[r#"
+        expect![[r"
         src/come.rs (unsaved)
         src/gone.rs (unsaved)
 
-        (4 files; shown: 1-2; go on with offset 3)"#]],
+        (4 files; shown: 1-2; go on with offset 3)"]],
     )
     .await;
     check(
         editor_ref,
         "ls",
         json!({}),
-        expect![[r#"
+        expect![[r"
             ./
               logs/
                 open.log (unsaved)
@@ -199,41 +199,41 @@ async fn every_tool_sees_what_the_user_sees() {
 
             (3 folders, 6 files down to depth 2)
             (left out as hidden, ignored or excluded: 3)
-            (open without a file: untitled:Untitled-1)"#]],
+            (open without a file: untitled:Untitled-1)"]],
     )
     .await;
     check(
         editor_ref,
         "ls",
         json!({ "path": "src/new" }),
-        expect![[r#"
+        expect![[r"
             src/new/
               made.rs (unsaved)
 
-            (0 folders, 1 file down to depth 2)"#]],
+            (0 folders, 1 file down to depth 2)"]],
     )
     .await;
     check(
         editor_ref,
         "file_search",
         json!({ "query": "mde" }),
-        expect![[r#"
+        expect![[r"
         src/new/made.rs (unsaved)
 
-        (1 file)"#]],
+        (1 file)"]],
     )
     .await;
     check(
         editor_ref,
         "file_search",
         json!({ "query": "src re" }),
-        expect![[r#"
+        expect![[r"
         src/removed.rs (unsaved)
         src/new/made.rs (unsaved)
         src/come.rs (unsaved)
         src/gone.rs (unsaved)
 
-        (4 files)"#]],
+        (4 files)"]],
     )
     .await;
     assert_eq!(editor.leave().await, 0);
@@ -256,6 +256,26 @@ async fn what_is_wrong_is_told() {
         assert_eq!(result["status"], "error", "{result}");
         told += &format!("{}: {}\n\n", result["error"]["kind"], result["content"][0]["text"].as_str().unwrap());
     }
-    expect![[r#""#]].assert_eq(&told);
+    expect![[r#"
+        "invalidArguments": The pattern is not a regular expression:
+        regex parse error:
+            fn (
+               ^
+        error: unclosed group
+        Mend it, or set `literal` to true to look for the text as it is.
+
+        "invalidArguments": The pattern "a\nb" has a line end in it, but each line is searched by itself. Set `multiline` to true.
+
+        "notFound": There is no file source.
+
+        "invalidArguments": There is no file type "rusty". Near it: rust, rst, ruby, smarty, stylus. Types are named like "rust", "py", "ts", "md"; or give a glob as `include`, for example "*.rs".
+
+        "invalidArguments": "src/[a" is not a glob: unclosed character class; missing ']'. For example: "src/**/*.rs", "*.{ts,tsx}".
+
+        "invalidArguments": src/plain.rs is a file, not a folder; show it with `read`.
+
+        "invalidArguments": `query` is empty; give a part of a file's name, for example "main.rs".
+
+    "#]].assert_eq(&told);
     assert_eq!(editor.leave().await, 0);
 }

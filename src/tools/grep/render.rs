@@ -6,8 +6,11 @@ use serde_json::{Value, json};
 
 use crate::workspace::search::{Ended, Found, Kind, Line, Mode, Part};
 
-/// Kept free in the budget (bytes) for the remarks at the end.
-const REMARKS: usize = 1500;
+/// Kept free in the budget (bytes) for what is said of the results at the end, remarks on the search aside.
+const SUMMARY: usize = 500;
+
+/// So much (bytes) is shown in any case.
+const LEAST: usize = 200;
 
 /// A file with something in it.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,7 +49,8 @@ pub(super) struct Rendered {
 
 impl Report<'_> {
     pub(super) fn render(&self, budget: usize) -> Rendered {
-        let room = budget.saturating_sub(REMARKS).max(200);
+        let remarks = self.remarks();
+        let room = budget.saturating_sub(SUMMARY + self.pattern.len() + length(&remarks)).max(LEAST);
         let mut page = Page { text: String::new(), matches: Vec::new(), shown: 0, room, full: false };
         for (part, file) in self.found.parts.iter().zip(self.files) {
             match self.mode {
@@ -68,7 +72,7 @@ impl Report<'_> {
         } else {
             let _ = write!(text, "\n({summary})");
         }
-        for word in self.remarks() {
+        for word in remarks {
             let _ = write!(text, "\n({word})");
         }
         let found = self.found;
@@ -188,9 +192,9 @@ impl Report<'_> {
         let (before, after) = (if line.cut_before { "…" } else { "" }, if line.cut_after { "…" } else { "" });
         let _ = write!(out, "{before}{}{after}", line.text);
         if line.cut_before || line.cut_after {
-            let _ = match line.kind {
-                Kind::Match => write!(out, " (cut; the match is at column {})", line.column),
-                Kind::Context => write!(out, " (cut)"),
+            let _ = match line.column {
+                Some(column) => write!(out, " (cut; the match is at column {column})"),
+                None => write!(out, " (cut)"),
             };
         }
         out.push('\n');
@@ -222,6 +226,11 @@ struct Page {
     full: bool,
 }
 
+/// How much room remarks take, one a line in brackets. Bytes.
+pub(in crate::tools) fn length(remarks: &[String]) -> usize {
+    remarks.iter().map(|remark| remark.len() + 3).sum()
+}
+
 /// `1 file`, `2 files`.
 pub(in crate::tools) fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
@@ -230,4 +239,173 @@ pub(in crate::tools) fn counted(count: u64, what: &str) -> String {
 /// Whether counts are lower bounds.
 pub(in crate::tools) fn least(ended: Option<Ended>) -> &'static str {
     if ended.is_some() { "at least " } else { "" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::search::{Besides, Case, Query, Wanted};
+    use expect_test::{Expect, expect};
+    use std::path::PathBuf;
+
+    /// A report on texts that are searched in memory.
+    fn check(texts: &[(&str, &str)], query: &Query, budget: usize, expected: &Expect) -> Value {
+        let disk = texts.iter().fold(crate::ports::MemoryDisk::new(), |disk, (name, text)| {
+            disk.with_file(PathBuf::from("/w").join(name), text)
+        });
+        let disk = std::sync::Arc::new(disk);
+        let roots = crate::workspace::Roots::from_paths(&*disk, [std::path::Path::new("/w")]);
+        let ports = crate::ports::Ports { disk, ..crate::ports::Ports::system() };
+        let editor = std::sync::Arc::new(crate::editor::Absent);
+        let workspace = crate::workspace::Workspace::new(ports, editor, std::sync::Arc::default());
+        workspace.set_roots(roots);
+        let job = workspace.job(None, &Wanted::default(), Besides::default(), &[]).unwrap();
+        let matcher = query.matcher().unwrap();
+        let mut found = job.grep(query, &matcher);
+        found.locate(&matcher);
+        let file = |part: &Part| File { shown: job.shown(&part.hits.place), uri: None, unsaved: false };
+        let files: Vec<File> = found.parts.iter().map(file).collect();
+        let report = Report {
+            found: &found,
+            files: &files,
+            mode: query.mode,
+            skip: query.skip,
+            numbers: true,
+            pattern: &query.pattern,
+            place: "the workspace",
+            words: Vec::new(),
+        };
+        let rendered = report.render(budget);
+        expected.assert_eq(&rendered.text);
+        rendered.data
+    }
+
+    fn query(pattern: &str) -> Query {
+        Query {
+            pattern: pattern.to_owned(),
+            literal: false,
+            word: false,
+            case: Case::Sensitive,
+            multiline: false,
+            before: 0,
+            after: 0,
+            per_file: 100,
+            mode: Mode::Lines,
+            skip: 0,
+            limit: 100,
+        }
+    }
+
+    #[test]
+    fn lines_between_matches_and_gaps() {
+        let text = "a1\nb\nc\na2\nd\ne\nf\ng\na3\nh\n";
+        let near = Query { before: 1, after: 1, ..query("a") };
+        check(
+            &[("x", text)],
+            &near,
+            30_000,
+            &expect![[r"
+            x
+            1:a1
+            2-b
+            3-c
+            4:a2
+            5-d
+            --
+            8-g
+            9:a3
+            10-h
+
+            (3 matching lines in 1 file; 1 file searched)"]],
+        );
+        // A page in the middle has the lines round its matches only.
+        check(
+            &[("x", text)],
+            &Query { skip: 1, limit: 1, ..near },
+            30_000,
+            &expect![[r"
+            x
+            2-b
+            3-c
+            4:a2
+            5-d
+
+            (3 matching lines in 1 file; 1 file searched; shown: 2-2; go on with offset 3)"]],
+        );
+    }
+
+    #[test]
+    fn many_matches_are_paged_and_bounded() {
+        let text = "a\n".repeat(5);
+        let few = Query { per_file: 2, limit: 3, ..query("a") };
+        let data = check(
+            &[("x", &text), ("y", &text)],
+            &few,
+            30_000,
+            &expect![[r"
+            x
+            1:a
+            2:a
+            (3 more in this file; raise `max_per_file` or search it alone)
+
+            y
+            1:a
+
+            (10 matching lines in 2 files; 2 files searched; shown: 1-3; go on with offset 4)"]],
+        );
+        assert_eq!((&data["totalLines"], &data["nextOffset"]), (&json!(10), &json!(4)));
+        check(
+            &[("x", &text), ("y", &text)],
+            &Query { skip: 3, ..few },
+            30_000,
+            &expect![[r"
+            y
+            2:a
+            (3 more in this file; raise `max_per_file` or search it alone)
+
+            (10 matching lines in 2 files; 2 files searched)"]],
+        );
+        check(
+            &[("x", &text)],
+            &Query { skip: 9, ..query("a") },
+            30_000,
+            &expect!["There are only 5 results; offset 10 is past them."],
+        );
+        check(
+            &[("x", &text)],
+            &query("b"),
+            30_000,
+            &expect![[r#"No match for "b" in the workspace; 1 file searched."#]],
+        );
+        // What is said to be shown is shown, and the next page goes on there.
+        let long = format!("{}\n", "a".repeat(100)).repeat(50);
+        let data = check(
+            &[("x", &long)],
+            &query("a"),
+            SUMMARY + 250,
+            &expect![[r"
+            x
+            1:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+            2:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+
+            (50 matching lines in 1 file; 1 file searched; shown: 1-2, there is no room for more in one answer; go on with offset 3)"]],
+        );
+        assert_eq!(data["nextOffset"], json!(data["matches"].as_array().unwrap().len() + 1));
+    }
+
+    #[test]
+    fn long_lines_say_where_the_match_is() {
+        let long = format!("{}needle{}\n", "x".repeat(1000), "y".repeat(1000));
+        let data = check(
+            &[("x", &long)],
+            &query("needle"),
+            30_000,
+            &expect![[r"
+            x
+            1:…xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxneedleyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy… (cut; the match is at column 1001)
+
+            (1 matching line in 1 file; 1 file searched)"]],
+        );
+        assert_eq!(data["matches"][0]["column"], 1001);
+    }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::mark;
 use crate::ports::FileKind;
-use crate::tools::grep::counted;
+use crate::tools::grep::{counted, length};
 use crate::workspace::search::visible;
 
 /// What an entry is.
@@ -128,13 +128,13 @@ impl Tree {
         left_out: LeftOut<'_>,
         words: &[String],
     ) -> (String, Value) {
-        /// Kept free in the budget (bytes) for the remarks at the end.
-        const REMARKS: usize = 1500;
+        /// Kept free in the budget (bytes) for what is said of the entries at the end, remarks on the search aside.
+        const SUMMARY: usize = 400;
         let mut page = Page {
             tree: self,
             pick,
             depth,
-            room: budget.saturating_sub(REMARKS),
+            room: budget.saturating_sub(SUMMARY + length(words)),
             text: String::new(),
             entries: Vec::new(),
             left_out: 0,
@@ -256,7 +256,7 @@ mod tests {
             &paths,
             2,
             100,
-            &expect![[r#"
+            &expect![[r"
                 ./
                   a/
                     x/
@@ -268,7 +268,7 @@ mod tests {
                     folder/
                   b.txt
 
-                (5 folders, 4 files down to depth 2)"#]],
+                (5 folders, 4 files down to depth 2)"]],
         );
     }
 
@@ -281,7 +281,7 @@ mod tests {
             &paths,
             2,
             8,
-            &expect![[r#"
+            &expect![[r"
                 ./
                   big/
                     000
@@ -293,7 +293,7 @@ mod tests {
                     two
                   z
 
-                (2 folders, 503 files down to depth 2; 8 of 505 shown: list a folder by itself for the rest)"#]],
+                (2 folders, 503 files down to depth 2; 8 of 505 shown: list a folder by itself for the rest)"]],
         );
     }
 }

@@ -25,7 +25,6 @@ const MAX_TOLD: usize = 20;
 
 /// What is looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own, as on the command line of such tools")]
 pub struct Query {
     /// A regular expression, or the text itself.
     pub pattern: String,
@@ -100,6 +99,19 @@ pub struct Found {
     pub ended: Option<Ended>,
 }
 
+impl Found {
+    /// Finds out in which column the lines match of which that is not known yet.
+    pub fn locate(&mut self, matcher: &RegexMatcher) {
+        for line in self.parts.iter_mut().flat_map(|part| &mut part.hits.lines) {
+            if line.kind == Kind::Match && line.column.is_none() {
+                let at = matcher.find(line.text.as_bytes()).ok().flatten();
+                line.column =
+                    at.map(|at| String::from_utf8_lossy(&line.text.as_bytes()[..at.start()]).chars().count() + 1);
+            }
+        }
+    }
+}
+
 impl Query {
     /// The compiled pattern. A refusal says where it is wrong.
     pub fn matcher(&self) -> Result<RegexMatcher, Refusal> {
@@ -123,11 +135,16 @@ impl Query {
                 ),
                 _ => format!(
                     "The pattern is not a regular expression:\n{}\nMend it, or set `literal` to true to look for the text as it is.",
-                    error.to_string().trim_end()
+                    self.fault().unwrap_or_else(|| error.to_string()).trim_end()
                 ),
             };
             Refusal::new(RefusalKind::InvalidArguments, message)
         })
+    }
+
+    /// Where the pattern is wrong, told of the pattern as it was given.
+    fn fault(&self) -> Option<String> {
+        regex_syntax::Parser::new().parse(&self.pattern).err().map(|error| error.to_string())
     }
 
     fn searcher(&self) -> Searcher {
@@ -262,7 +279,7 @@ impl<'s> Seeker<'s> {
             }
             _ => 0,
         };
-        let mut lines = Lines {
+        let mut taker = Taker {
             matcher: &self.matcher,
             query: self.query,
             run: &self.job.run,
@@ -274,8 +291,8 @@ impl<'s> Seeker<'s> {
             pending: Vec::new(),
         };
         let mut reader = reader;
-        let result = self.searcher.search_reader(&self.matcher, &mut reader, &mut lines);
-        let Lines { matched, binary, lines, .. } = lines;
+        let result = self.searcher.search_reader(&self.matcher, &mut reader, &mut taker);
+        let Taker { matched, binary, lines, .. } = taker;
         self.tally.searched += 1;
         self.job.run.count(1);
         if let Err(error) = result
@@ -327,7 +344,7 @@ impl Drop for Seeker<'_> {
 }
 
 /// Takes the lines of one file.
-struct Lines<'a> {
+struct Taker<'a> {
     matcher: &'a RegexMatcher,
     query: &'a Query,
     run: &'a Run,
@@ -341,7 +358,7 @@ struct Lines<'a> {
     pending: Vec<Line>,
 }
 
-impl Sink for Lines<'_> {
+impl Sink for Taker<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, searcher: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
@@ -354,15 +371,18 @@ impl Sink for Lines<'_> {
         if self.stored < self.store {
             self.lines.append(&mut self.pending);
             let first = found.line_number().unwrap_or_default();
-            let at = self.matcher.find(found.bytes()).ok().flatten().map_or(0, |found| found.start());
+            // A match in a short line is found again when it is shown, which few are.
+            let again = !joined && Line::short(found.bytes());
+            let at =
+                if again { None } else { self.matcher.find(found.bytes()).ok().flatten().map(|found| found.start()) };
             let mut start = 0;
             for (number, line) in (first..).zip(found.lines()) {
                 if self.stored >= self.store {
                     break;
                 }
-                let at = if (start..=start + line.len()).contains(&at) { at - start } else { 0 };
+                let here = at.filter(|at| (start..start + line.len()).contains(at)).map(|at| at - start);
                 start += line.len();
-                self.lines.push(Line::new(number, Kind::Match, line, at));
+                self.lines.push(Line::new(number, Kind::Match, line, here));
                 self.stored += 1;
             }
         } else {
@@ -373,7 +393,7 @@ impl Sink for Lines<'_> {
 
     fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> Result<bool, io::Error> {
         let line = |context: &SinkContext<'_>| {
-            Line::new(context.line_number().unwrap_or_default(), Kind::Context, context.bytes(), 0)
+            Line::new(context.line_number().unwrap_or_default(), Kind::Context, context.bytes(), None)
         };
         match context.kind() {
             SinkContextKind::Before if self.stored < self.store => self.pending.push(line(context)),

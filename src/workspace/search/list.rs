@@ -56,6 +56,9 @@ impl Job {
     fn list(&self, want: Want) -> Listing {
         let out = Mutex::new(Listing::default());
         if let Some(place) = &self.scope.single {
+            if !self.filter.fits(std::path::Path::new(place.path.file_name().unwrap_or(place.path.as_os_str()))) {
+                return Listing::default();
+            }
             let over = self.layer(place).is_some();
             let entry = Entry { place: place.clone(), kind: FileKind::File, over, modified: None };
             return Listing { entries: vec![entry], ..Listing::default() };

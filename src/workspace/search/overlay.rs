@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::text::Text;
-use crate::workspace::documents::Snapshot;
+use crate::workspace::documents::{Snapshot, Sync};
 use crate::workspace::paths::Key;
 
 /// A text that takes the place of a file's.
@@ -18,6 +18,8 @@ pub struct Layer {
     pub text: Text,
     /// Whether it is known to differ from the file. What is not known is found out when it matters.
     pub unsaved: Option<bool>,
+    /// Whether it may differ from what the editor shows.
+    pub doubt: bool,
 }
 
 /// All of them. Files that do not exist on the disk are among them, and so are ignored ones: the user has opened them.
@@ -34,12 +36,13 @@ impl Overlay {
     pub fn new(documents: &[Snapshot], proposals: &[(Key, Text)]) -> Overlay {
         let mut overlay = Overlay::default();
         let open = documents.iter().map(|document| {
-            let layer = Layer { uri: Some(document.uri.clone()), text: document.text.clone(), unsaved: None };
+            let doubt = document.trust != Sync::Good;
+            let layer = Layer { uri: Some(document.uri.clone()), text: document.text.clone(), unsaved: None, doubt };
             (document.key.clone(), layer)
         });
         let proposed = proposals.iter().map(|(key, text)| {
             let uri = documents.iter().find(|document| document.key == *key).map(|document| document.uri.clone());
-            (key.clone(), Layer { uri, text: text.clone(), unsaved: Some(true) })
+            (key.clone(), Layer { uri, text: text.clone(), unsaved: Some(true), doubt: false })
         });
         for (key, layer) in open.chain(proposed) {
             match key {

@@ -39,7 +39,7 @@ fn named(file_path: &str) -> Result<(), ToolError> {
 
 /// What a search below `path` reads, as far as that is not the workspace folders themselves.
 fn searched(path: Option<&str>) -> Vec<String> {
-    let path = path.map(str::trim).filter(|path| !matches!(*path, "" | "." | "./"));
+    let path = path.filter(|path| !matches!(path.trim(), "" | "." | "./"));
     path.map(str::to_owned).into_iter().collect()
 }
 

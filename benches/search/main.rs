@@ -5,6 +5,12 @@
 //! of a process in it, as an agent that runs them would pay it, and their output goes to a file. Ours has everything up to
 //! the text of the answer. Order: theirs none, ours by path.
 
+#![expect(
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a bench prints its table, and ends where it cannot go on"
+)]
+
 mod peers;
 mod trees;
 

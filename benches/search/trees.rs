@@ -38,7 +38,6 @@ pub(crate) fn trees(chosen: &[String]) -> Vec<Tree> {
     trees
 }
 
-#[expect(clippy::disallowed_methods, reason = "a bench finds its own way")]
 fn crates() -> Option<PathBuf> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")))?;

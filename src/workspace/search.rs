@@ -28,7 +28,7 @@ pub use overlay::{Layer, Overlay};
 pub use run::{Ended, Run};
 pub use scope::{Base, Place, Scope};
 
-use crate::ports::{Disk, Fault, FileKind, WalkOptions};
+use crate::ports::{Disk, Fault, WalkOptions};
 use crate::text::Text;
 
 use super::paths::{Key, Roots};
@@ -99,7 +99,8 @@ impl Workspace {
 }
 
 impl Job {
-    /// How a place is named to the model: relative to the workspace folder where there is one of these, else absolute.
+    /// How a place is named to the model: relative to the workspace folder where there is one of these, else absolute;
+    /// with its URI where the name is not one that can be given back.
     pub fn shown(&self, place: &Place) -> String {
         names::shown(&self.roots, place)
     }
@@ -115,11 +116,11 @@ impl Job {
         words
     }
 
-    /// The name with which another call can name the place; `None` for names that are not UTF-8.
-    pub fn uri(&self, place: &Place) -> Option<String> {
+    /// The URI of the place: the editor's spelling where it is open.
+    pub fn uri(&self, place: &Place) -> String {
         match self.layer(place) {
-            Some(Layer { uri: Some(uri), .. }) => Some(uri.clone()),
-            _ => place.path.to_str().map(|_| super::paths::uri_of_path(&place.path)),
+            Some(Layer { uri: Some(uri), .. }) => uri.clone(),
+            _ => super::paths::uri_of_path(&place.path),
         }
     }
 
@@ -164,11 +165,6 @@ impl Job {
     pub fn names_in(&self, folder: &std::path::Path) -> Vec<String> {
         let entries = self.disk.read_dir(folder).unwrap_or_default();
         entries.into_iter().map(|entry| entry.name).filter(|name| name != ".git").collect()
-    }
-
-    /// Whether it is a folder, a file or nothing on the disk.
-    fn kind(&self, path: &std::path::Path) -> Option<FileKind> {
-        self.disk.metadata(path).ok().map(|found| found.kind)
     }
 }
 

@@ -163,6 +163,22 @@ async fn every_tool_sees_what_the_user_sees() {
     check(
         editor_ref,
         "glob",
+        json!({ "pattern": "*", "hidden": true, "exclude": ["*.log", "new/"] }),
+        expect![[r"
+        src/come.rs (unsaved)
+        src/gone.rs (unsaved)
+        src/removed.rs (unsaved)
+        picture
+        .gitignore
+        .hidden
+        src/plain.rs
+
+        (7 files)"]],
+    )
+    .await;
+    check(
+        editor_ref,
+        "glob",
         json!({ "pattern": "**/new/**", "sort": "path" }),
         expect![[r"
         src/new/made.rs (unsaved)
@@ -242,7 +258,7 @@ async fn every_tool_sees_what_the_user_sees() {
 #[tokio::test(start_paused = true)]
 async fn what_is_wrong_is_told() {
     let mut editor = editor_with_tree().await;
-    let mut told = String::new();
+    let mut told = Vec::new();
     for (name, arguments) in [
         ("grep", json!({ "pattern": "fn (" })),
         ("grep", json!({ "pattern": "a\nb" })),
@@ -254,7 +270,7 @@ async fn what_is_wrong_is_told() {
     ] {
         let result = editor.ask("ropewalk/callTool", json!({ "name": name, "arguments": arguments })).await;
         assert_eq!(result["status"], "error", "{result}");
-        told += &format!("{}: {}\n\n", result["error"]["kind"], result["content"][0]["text"].as_str().unwrap());
+        told.push(format!("{}: {}\n", result["error"]["kind"], result["content"][0]["text"].as_str().unwrap()));
     }
     expect![[r#"
         "invalidArguments": The pattern is not a regular expression:
@@ -275,7 +291,6 @@ async fn what_is_wrong_is_told() {
         "invalidArguments": src/plain.rs is a file, not a folder; show it with `read`.
 
         "invalidArguments": `query` is empty; give a part of a file's name, for example "main.rs".
-
-    "#]].assert_eq(&told);
+    "#]].assert_eq(&told.join("\n"));
     assert_eq!(editor.leave().await, 0);
 }

@@ -18,7 +18,7 @@ pub(super) struct File {
     /// Its name for the model.
     pub shown: String,
     /// Its URI.
-    pub uri: Option<String>,
+    pub uri: String,
     /// Whether it is shown as the editor has it, which is not what is on the disk.
     pub unsaved: bool,
 }
@@ -263,7 +263,7 @@ mod tests {
         let matcher = query.matcher().unwrap();
         let mut found = job.grep(query, &matcher);
         found.locate(&matcher);
-        let file = |part: &Part| File { shown: job.shown(&part.hits.place), uri: None, unsaved: false };
+        let file = |part: &Part| File { shown: job.shown(&part.hits.place), uri: String::new(), unsaved: false };
         let files: Vec<File> = found.parts.iter().map(file).collect();
         let report = Report {
             found: &found,

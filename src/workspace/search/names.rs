@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::Place;
 use crate::workspace::Roots;
+use crate::workspace::paths::uri_of_path;
 
 /// The name of a place: in the one workspace folder relative to it; where there are several, absolute, so that it says
 /// which.
@@ -14,7 +15,15 @@ pub(super) fn shown(roots: &Roots, place: &Place) -> String {
         [only] => place.path.strip_prefix(only).unwrap_or(&place.path),
         _ => &place.path,
     };
-    if path.as_os_str().is_empty() { ".".to_owned() } else { visible(path) }
+    if path.as_os_str().is_empty() {
+        return ".".to_owned();
+    }
+    let shown = visible(path);
+    if place.unnamed() || path.to_str() == Some(&shown) {
+        shown
+    } else {
+        format!("{shown} ({})", uri_of_path(&place.path))
+    }
 }
 
 /// A path as it is, unless there is something in it that cannot be seen or is not UTF-8: then in quotes, with that

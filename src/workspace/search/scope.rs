@@ -73,7 +73,7 @@ impl PartialOrd for Place {
 impl Scope {
     /// What `path` names; absent, empty or `.`: all workspace folders.
     pub(super) fn of(workspace: &Workspace, path: Option<&str>, overlay: &Overlay) -> Result<Scope, Refusal> {
-        let path = path.map(str::trim).filter(|path| !matches!(*path, "" | "." | "./"));
+        let path = path.filter(|path| !matches!(path.trim(), "" | "." | "./"));
         let Some(path) = path else { return Scope::everywhere(workspace) };
         let named = path.strip_suffix('/').filter(|path| !path.is_empty()).unwrap_or(path);
         let target = workspace.resolve(named)?;

@@ -1,6 +1,7 @@
 //! The walk through a scope, with what lies over the disk or does not fit taken out.
 
 use std::ffi::OsStr;
+use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
@@ -36,9 +37,14 @@ pub(super) fn sift<'s, H: Hand + 's>(job: &'s Job, files: bool, make: impl Fn() 
 }
 
 fn sift_base<'s, H: Hand + 's>(job: &'s Job, number: usize, base: &'s Base, files: bool, make: &impl Fn() -> H) {
-    // A folder that is only in the editor so far has nothing on the disk.
-    if job.kind(&base.folder) != Some(FileKind::Directory) {
-        return;
+    match job.disk.metadata(&base.folder) {
+        Ok(found) if found.kind == FileKind::Directory => {}
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            make().fault(Fault { path: base.folder.clone(), why: error.to_string() });
+            return;
+        }
+        // A folder that is only in the editor so far has nothing on the disk.
+        Ok(_) | Err(_) => return,
     }
     let options = WalkOptions { prune: base.prune.clone(), ..job.walk.clone() };
     job.disk.walk(&base.folder, &options, &mut || {

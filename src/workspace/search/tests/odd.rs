@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::kit::{grep, job, lines, names, open, query, set, workspace};
+use super::kit::{grep, job, job as kit_job, lines, names, open, query, set, workspace};
 use crate::ports::{Disk, FileKind, MemoryDisk, Operation, SystemDisk};
 use crate::workspace::search::{Case, Query};
 
@@ -119,12 +119,24 @@ fn odd_names_are_shown_and_found() {
         put(&root, name, b"needle\n");
     }
     let workspace = workspace(Arc::new(SystemDisk), &[&root]);
-    let job = job(&workspace, None);
-    let expected = [" space ", "-dash", "\"bad\\xff\"", "\"two\\nlines\"", "\"\\u{202e}rtl\""];
+    let job = kit_job(&workspace, None);
+    let root = root.display();
+    let expected = [
+        " space ".to_owned(),
+        "-dash".to_owned(),
+        format!("\"bad\\xff\" (file://{root}/bad%FF)"),
+        format!("\"two\\nlines\" (file://{root}/two%0Alines)"),
+        format!("\"\\u{{202e}}rtl\" (file://{root}/%E2%80%AErtl)"),
+    ];
     assert_eq!(names(&job), expected);
     let found = grep(&job, &query("needle"));
     let with_match: Vec<String> = found.parts.iter().map(|part| job.shown(&part.hits.place)).collect();
     assert_eq!(with_match, expected);
+    // By what is shown, each can be searched by itself.
+    for place in found.parts.iter().map(|part| &part.hits.place) {
+        let again = kit_job(&workspace, Some(&job.uri(place)));
+        assert_eq!(grep(&again, &query("needle")).matched, 1);
+    }
 }
 
 #[test]

@@ -34,6 +34,46 @@ pub struct Settings {
     pub guards: GuardSettings,
     /// Commands that run before and after calls.
     pub hooks: HookSettings,
+    /// Which files searches see.
+    pub search: SearchSettings,
+}
+
+/// Which files `ls`, `glob`, `grep` and `file_search` see. An open document is always seen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own for the person who sets it")]
+pub struct SearchSettings {
+    /// Whether hidden files (names that begin with a dot) are seen. `.git` never is.
+    pub hidden: bool,
+    /// Whether what `.gitignore`, git's excludes and `.ignore` name is left out.
+    pub respect_ignore_files: bool,
+    /// Whether git's rules hold only inside git repositories.
+    pub require_git: bool,
+    /// Whether symbolic links are followed, to places inside the workspace folders only.
+    pub follow_links: bool,
+    /// Whether the text of files that may hold secrets is searched too when they are not named.
+    pub secrets: bool,
+    /// Left out besides: globs as in `.gitignore`, relative to each folder that is searched.
+    pub exclude: Vec<String>,
+    /// Threads of one search; 0: as many as the machine runs at once, at most 8.
+    pub threads: usize,
+    /// A search ends after so long (ms) with what it has found until then.
+    pub time_limit_ms: u64,
+}
+
+impl Default for SearchSettings {
+    fn default() -> Self {
+        SearchSettings {
+            hidden: false,
+            respect_ignore_files: true,
+            require_git: true,
+            follow_links: false,
+            secrets: false,
+            exclude: Vec::new(),
+            threads: 0,
+            time_limit_ms: 20_000,
+        }
+    }
 }
 
 /// How edits of open documents are confirmed.

@@ -89,7 +89,11 @@ pub enum Rule {
 /// The rule of each tool, sorted by name.
 const RULES: &[(&str, Rule)] = &[
     ("edit", Rule::Write),
+    ("file_search", Rule::Read),
+    ("glob", Rule::Read),
+    ("grep", Rule::Read),
     ("invalid", Rule::Read),
+    ("ls", Rule::Read),
     ("multi_edit", Rule::Write),
     ("output", Rule::Read),
     ("read", Rule::Read),

@@ -9,12 +9,14 @@ mod random;
 mod system_disk;
 #[cfg(test)]
 mod twins;
+mod walk;
 
 pub use clock::{Clock, SystemClock};
 pub use disk::{DirEntry, Disk, FileKind, Metadata};
 pub use memory_disk::{MemoryDisk, Operation};
 pub use random::{Random, Seeded, SystemRandom};
 pub use system_disk::SystemDisk;
+pub use walk::{Fault, MAX_THREADS, Met, Step, Visitor, Visitors, WalkOptions};
 
 use std::path::PathBuf;
 use std::sync::Arc;

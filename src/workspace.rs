@@ -4,6 +4,7 @@ pub mod codec;
 pub mod commit;
 pub mod documents;
 pub mod paths;
+pub mod search;
 pub mod view;
 
 use std::path::PathBuf;

@@ -8,6 +8,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::walk::{self, Visitors, WalkOptions};
+
 /// What a path names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
@@ -50,6 +52,17 @@ pub struct DirEntry {
 pub trait Disk: Send + Sync + 'static {
     /// The whole content of a regular file; anything else is an error at once, never a wait for a pipe's other end.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+    /// A regular file to be read piece by piece; anything else is an error at once, as in [`Disk::read`].
+    fn open(&self, path: &Path) -> io::Result<Box<dyn io::Read + Send>> {
+        Ok(Box::new(io::Cursor::new(self.read(path)?)))
+    }
+    /// When the content of what the path names last changed, links followed.
+    fn modified(&self, path: &Path) -> io::Result<SystemTime>;
+    /// Shows visitors all that is below a folder, the folder itself aside, in no order. Returns when all visitors are
+    /// dropped. What cannot be looked at is shown as a fault, and the rest is met all the same.
+    fn walk(&self, folder: &Path, options: &WalkOptions, visitors: Visitors<'_, '_>) {
+        walk::plainly(self, folder, options, visitors);
+    }
     /// What the path names, links followed.
     fn metadata(&self, path: &Path) -> io::Result<Metadata>;
     /// What the path names, the last link not followed.
@@ -66,8 +79,6 @@ pub trait Disk: Send + Sync + 'static {
     /// is there and belongs to that user, whose mode is then made so; anything else there (a link, too) is an error of the
     /// kind [`io::ErrorKind::PermissionDenied`] or [`io::ErrorKind::NotADirectory`].
     fn create_private_dir(&self, path: &Path) -> io::Result<()>;
-    /// When what a path names, links not followed, was last changed.
-    fn modified(&self, path: &Path) -> io::Result<SystemTime>;
     /// Puts `bytes` in the place of the file as one step: a temporary file beside it, flushed to the disk, renamed over
     /// it, and the directory flushed. `mode` are the permission bits of the new file; its group is the old file's.
     /// `still` is asked just before the rename; if it says no, nothing changes and the error kind is

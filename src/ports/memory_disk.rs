@@ -371,6 +371,7 @@ impl Disk for MemoryDisk {
         })
     }
 
+    /// Files get older in the order of their making: the first is of the first second.
     fn metadata(&self, path: &Path) -> io::Result<Metadata> {
         self.perform(Operation::Metadata, path, |inner| inner.metadata(path, true))
     }
@@ -449,7 +450,7 @@ impl Disk for MemoryDisk {
     }
 
     fn modified(&self, path: &Path) -> io::Result<SystemTime> {
-        self.perform(Operation::Metadata, path, |inner| match inner.find(path, false)?.1 {
+        self.perform(Operation::Metadata, path, |inner| match inner.find(path, true)?.1 {
             Node::File(number) => Ok(inner.files.get(number).ok_or(io::ErrorKind::NotFound)?.modified),
             _ => Ok(SystemTime::UNIX_EPOCH),
         })

@@ -15,6 +15,7 @@ use tracing::warn;
 
 use super::disk::{DirEntry, Disk, FileKind, Metadata};
 use super::random::{Random as _, SystemRandom};
+use super::walk::{self, Visitors, WalkOptions};
 
 /// The real disk.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,19 +36,22 @@ static NAMES: LazyLock<SystemRandom> = LazyLock::new(SystemRandom::new);
 #[expect(clippy::disallowed_methods, reason = "this is the port that the ban points to")]
 impl Disk for SystemDisk {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        // Without NONBLOCK opening a pipe would wait for its other end.
-        let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
-        let mut file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-        let metadata = file.metadata()?;
-        if metadata.is_dir() {
-            return Err(Errno::ISDIR.into());
-        }
-        if !metadata.is_file() {
-            return Err(invalid(path, "is not a regular file"));
-        }
+        let (mut file, metadata) = open_regular(path)?;
         let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
         file.read_to_end(&mut bytes)?;
         Ok(bytes)
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Box<dyn io::Read + Send>> {
+        Ok(Box::new(open_regular(path)?.0))
+    }
+
+    fn modified(&self, path: &Path) -> io::Result<SystemTime> {
+        std::fs::metadata(path)?.modified()
+    }
+
+    fn walk(&self, folder: &Path, options: &WalkOptions, visitors: Visitors<'_, '_>) {
+        walk::in_parallel(folder, options, visitors);
     }
 
     fn metadata(&self, path: &Path) -> io::Result<Metadata> {
@@ -112,10 +116,6 @@ impl Disk for SystemDisk {
             }
             Err(error) => Err(error),
         }
-    }
-
-    fn modified(&self, path: &Path) -> io::Result<SystemTime> {
-        std::fs::symlink_metadata(path)?.modified()
     }
 
     fn replace(&self, path: &Path, bytes: &[u8], mode: u32, still: &mut dyn FnMut() -> bool) -> io::Result<()> {
@@ -183,6 +183,21 @@ impl Disk for SystemDisk {
         flush_folder(flush, path);
         Ok(())
     }
+}
+
+/// Opens a regular file for reading; nothing else, and never waiting.
+fn open_regular(path: &Path) -> io::Result<(File, std::fs::Metadata)> {
+    // Without NONBLOCK opening a pipe would wait for its other end.
+    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
+    let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        return Err(Errno::ISDIR.into());
+    }
+    if !metadata.is_file() {
+        return Err(invalid(path, "is not a regular file"));
+    }
+    Ok((file, metadata))
 }
 
 fn kind_of(kind: std::fs::FileType) -> FileKind {

@@ -109,7 +109,7 @@ fn of_document(target: Target, snapshot: Snapshot, unsaved: bool) -> View {
 }
 
 /// Whether the file holds this text, byte order marks aside. What cannot be read does not.
-fn same_on_disk(disk: &dyn Disk, path: &Path, text: &Text) -> bool {
+pub(super) fn same_on_disk(disk: &dyn Disk, path: &Path, text: &Text) -> bool {
     // No codec takes more than twice the bytes of UTF-8 and a mark, so that a huge file need not be read.
     let plausible = |len: u64| len <= text.len() as u64 * 2 + 3;
     if !disk.metadata(path).is_ok_and(|found| found.kind == FileKind::File && plausible(found.len)) {
@@ -168,7 +168,7 @@ fn of_file(disk: &dyn Disk, path: &Path, target: Target, breaks: LineBreaks) -> 
 }
 
 /// Why a path cannot be read, with names that are nearly the one that was given.
-fn unreadable(disk: &dyn Disk, path: &Path, shown: &str, error: &io::Error) -> Refusal {
+pub(super) fn unreadable(disk: &dyn Disk, path: &Path, shown: &str, error: &io::Error) -> Refusal {
     match error.kind() {
         io::ErrorKind::NotFound => {}
         io::ErrorKind::NotADirectory => {

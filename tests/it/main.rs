@@ -25,6 +25,7 @@ mod outputs;
 mod process;
 mod real;
 mod registry;
+mod search;
 mod sessions;
 mod slot;
 mod tidy;

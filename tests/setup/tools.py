@@ -34,7 +34,12 @@ NODE = {
     "tsgo": {"typescript": "7.0.2"},
 }
 
+# What benches compare with: ripgrep, packed as a wheel, and fd, built from its crate.
+RIPGREP = "ripgrep==15.1.0"
+FD = "10.5.0"
+
 PARTS = {
+    "peers": ["peers"],
     "editors": ["py", "nvim"],
     "servers": ["py", "npm", "tsgo"],
 }
@@ -102,6 +107,19 @@ def install_node(root, part):
     finish(folder, content)
 
 
+def install_peers(root):
+    folder = root / "peers"
+    content = [list(sys.version_info[:2]), RIPGREP, FD]
+    if is_done(folder, content, ["bin/rg", "bin/fd"]):
+        return
+    say(f"installing {RIPGREP} and fd-find {FD} (a minute or two) ...")
+    shutil.rmtree(folder, ignore_errors=True)
+    run([sys.executable, "-m", "venv", str(folder)])
+    run([str(folder / "bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", RIPGREP])
+    run(["cargo", "install", "--quiet", "--locked", "--version", FD, "--root", str(folder), "fd-find"])
+    finish(folder, content)
+
+
 def find_nvim(root):
     """Neovim: the package's, or that of the machine where there is no package for it."""
     if has_nvim_package():
@@ -136,6 +154,8 @@ def main():
             install_python(root)
         if "nvim" in parts:
             link_nvim(root)
+        if "peers" in parts:
+            install_peers(root)
         for part in ("npm", "tsgo"):
             if part in parts:
                 install_node(root, part)

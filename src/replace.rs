@@ -8,6 +8,7 @@ mod align;
 mod block_anchor;
 mod chunks;
 mod context_aware;
+mod doubt;
 mod elision;
 mod escape_normalized;
 mod explain;

@@ -69,7 +69,7 @@ fn by_similarity<'t>(a: &[&'t str], b: &[&'t str], floor: f64) -> Vec<Option<usi
         if !x.may_reach(y, floor) {
             return 0;
         }
-        gain(similarity::cost_within(a_trimmed[i], b_trimmed[j], cells).distance)
+        gain(similarity::cost_of_lengths((a_trimmed[i], x.length), (b_trimmed[j], y.length), cells).distance)
     };
     let width = b.len() + 1;
     let mut best = vec![0usize; (a.len() + 1) * width];

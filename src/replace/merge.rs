@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::Pair;
+use super::doubt::Doubt;
 use super::haystack::Haystack;
 use super::indent::{Indent, Style};
 use super::lines::{Lines, blank, indentation};
@@ -54,6 +55,17 @@ impl Merge<'_> {
         let found: Vec<(usize, &str, &str)> =
             (0..old.len()).filter_map(|line| self.partners[line].map(|at| (line, old[line], self.line(at)))).collect();
         let steps = script(&old, &new);
+        let doubt = Doubt {
+            whole: self.whole,
+            place: self.place.clone(),
+            old: &old,
+            new: &new,
+            partners: self.partners,
+            steps: &steps,
+        };
+        if let Some(line) = doubt.line() {
+            return Err(self.doubted(line));
+        }
         let mut indent = Indent::learn(&found, self.new, self.style);
         indent.compare(&self.altered(&steps), self.new);
         let trailing = found.iter().any(|(_, old, place)| old.trim_end() != *old && place.trim_end() == *place);
@@ -86,6 +98,18 @@ impl Merge<'_> {
             Step::Drop(_) | Step::Add(_) => None,
         };
         steps.iter().filter_map(both).collect()
+    }
+
+    /// A line of old that may stand for more than one line of the place.
+    fn doubted(&self, line: usize) -> Clash {
+        let at = self.partners[line.min(self.old.count())..].iter().flatten().next().copied();
+        let here = at.unwrap_or(self.place.len());
+        Clash {
+            line: self.place.start + here,
+            old: (line < self.old.count()).then(|| self.old.content(line).to_owned()),
+            place: at.map(|at| self.line(at).to_owned()),
+            new: None,
+        }
     }
 
     fn line(&self, at: usize) -> &str {

@@ -51,15 +51,18 @@ pub(super) fn nearest<'a>(haystack: &Haystack<'_>, old: &'a str) -> Option<Neare
     let last = old.iter().rposition(|line| !blank(line))?;
     let old = &old[..=last];
     let mut best: Option<Nearest<'a>> = None;
+    // At the ends of a text several starts are the same region.
+    let mut seen: Vec<Range<usize>> = Vec::new();
     for (_, start) in starts(haystack, old).into_iter().take(CANDIDATES) {
         // A few lines more on both sides, for old may lack some.
         let slack = old.len() / 10 + 2;
         let from = usize::try_from(start.saturating_sub_unsigned(slack).max(0)).unwrap_or(0);
         let to =
             usize::try_from(start.saturating_add_unsigned(old.len() + slack).max(0)).unwrap_or(0).min(lines.count());
-        if from >= to {
+        if from >= to || seen.contains(&(from..to)) {
             continue;
         }
+        seen.push(from..to);
         let region: Vec<&str> = (from..to).map(|line| lines.content(line)).collect();
         let partners = align::partners(old, &region, PAIRED);
         let Some(first) = partners.iter().flatten().min().copied() else { continue };

@@ -54,7 +54,12 @@ pub fn cost_within(a: &str, b: &str, cells: usize) -> Cost {
     if a == b {
         return Cost { distance: 0, length: a_length };
     }
-    let b_length = collapsed(b).count();
+    cost_of_lengths((a, a_length), (b, collapsed(b).count()), cells)
+}
+
+/// The same for lines whose lengths in characters, white space collapsed, are known: where two long lines differ at both
+/// ends they are not gone through then.
+pub fn cost_of_lengths((a, a_length): (&str, usize), (b, b_length): (&str, usize), cells: usize) -> Cost {
     let equal = |(x, y): &(char, char)| x == y;
     let prefix = collapsed(a).zip(collapsed(b)).take_while(equal).count();
     let rest = a_length.min(b_length) - prefix;

@@ -27,4 +27,5 @@ mod real;
 mod registry;
 mod sessions;
 mod slot;
+mod storm;
 mod tidy;

@@ -295,13 +295,13 @@ impl Dispatch {
                 "Session `{own}` cannot call into session `{session}`: that one belongs to another session, or waits for \
                  this very call. Use a new session."
             )))
-        } else if let Some(own_mode) = self.stricter(parent, &session) {
-            Some(refused(format!(
-                "Session `{own}` is in {} mode, and session `{session}` may do more: nothing is done there for it.",
-                own_mode.name()
-            )))
         } else {
-            None
+            self.stricter(parent, &session).map(|mode| {
+                refused(format!(
+                    "Session `{own}` is in {} mode, and session `{session}` may do more: nothing is done there for it.",
+                    mode.name()
+                ))
+            })
         };
         // Within its parent's turn, for as long as its parent has one.
         let turn = (session == own && misfit.is_none()).then(|| parent.ticket()).flatten();

@@ -298,3 +298,30 @@ async fn what_is_kept_for_good_is_not_pruned() {
     let (store, _) = start_on(folder.path(), 1000);
     assert_eq!((load(&store, owner("")).await.len(), load(&store, owner("old")).await.len()), (1, 0));
 }
+
+#[tokio::test]
+async fn a_database_that_is_overwritten_while_it_is_open_costs_only_itself() {
+    for bytes in [Vec::new(), vec![0xa5; 40_000]] {
+        let folder = folder();
+        let (store, told) = start(folder.path());
+        store.save(owner("a"), "todos", &json!(1));
+        store.flush().await;
+        for name in [FILE.to_owned(), format!("{FILE}-wal")] {
+            // The same file with another content.
+            fs::write(folder.path().join(name), &bytes).unwrap();
+        }
+        for number in 0..5 {
+            store.save(owner("a"), "todos", &json!(number));
+            store.save(owner(&number.to_string()), "todos", &json!("x".repeat(10_000)));
+            store.flush().await;
+        }
+        load(&store, owner("a")).await;
+        // Kept or not, it is said, once.
+        assert_eq!(told.lock().unwrap().len(), usize::from(!store.state().kept));
+        drop(store);
+        // The next one says so too, or has what was kept.
+        let (next, told) = start(folder.path());
+        load(&next, owner("a")).await;
+        assert_eq!(told.lock().unwrap().len(), usize::from(!next.state().kept));
+    }
+}

@@ -147,7 +147,8 @@ mod tests {
             ("rm -rf /tmp/x", Some("bash(rm -rf /tmp/x)")),
             ("x:*", None),
             ("ls ..", Some("bash(ls ..)")),
-            ("ls ../x", None),
+            ("ls ../x", Some("bash(ls ../x)")),
+            ("ls a/../x", None),
             ("", None),
         ] {
             let reach = Reach { commands: vec![line.to_owned()], ..Reach::default() };

@@ -77,7 +77,7 @@ use change::{Made, Stopped};
 use early::{Changes, Early};
 use events::Reporter;
 use execute::{Limits, cancelled, contained};
-use guards::{Guards, Watched};
+use guards::{Guards, Watched, failure};
 use hooks::Beside;
 use input::{Claimed, Inputs};
 use keep::Keeper;
@@ -120,6 +120,8 @@ pub struct Dispatch {
 pub struct Admitted {
     params: CallParams,
     session: Arc<Session>,
+    /// Of the session, when the call came.
+    epoch: u64,
     /// Counts the calls of the session; names the call and its output where the caller names none.
     number: u64,
     call_id: String,
@@ -304,7 +306,21 @@ impl Dispatch {
         let since = self.workspace.ports.clock.now();
         let kind = (turn, shared, depth);
         let lineage = Lineage::new(open.number, &call_id, &session, kind, &cancel, (ticket, parents));
-        Admitted { params, session, number, call_id, cancel, lineage, _open: open, since, misfit, member: None, early }
+        let epoch = session.epoch();
+        Admitted {
+            params,
+            session,
+            epoch,
+            number,
+            call_id,
+            cancel,
+            lineage,
+            _open: open,
+            since,
+            misfit,
+            member: None,
+            early,
+        }
     }
 
     /// The session of a name. One whose name is not taken lives only for what is asked of it.
@@ -319,13 +335,7 @@ impl Dispatch {
         let (session, dropped) = self.sessions.open(id, root);
         for gone in dropped {
             debug!(session = gone, "dropped a session that was idle for long");
-            self.previews.forget(&gone);
-            self.late.forget(&gone);
-            self.kin.forget(&gone);
-            self.jobs.close(&gone);
-            self.keeper.forget(&gone);
-            self.guards.forget(&gone);
-            self.inputs.forget(&gone);
+            self.drop_session(&gone);
         }
         session
     }
@@ -367,12 +377,17 @@ impl Dispatch {
             contained(&name, Box::pin(living)).await.unwrap_or_else(Err)
         };
         lineage.finished().await;
-        let notes = self.watched(session, &params, &name, watched, &ended, made.as_ref()).await;
+        // Of a session that was closed or reset meanwhile nothing is remembered of what was begun before.
+        let current = session.epoch() == admitted.epoch;
+        if current {
+            self.watched(session, params.turn_id.as_deref(), &name, &mut watched, failure(&ended), made.as_ref()).await;
+        }
+        let notes = std::mem::take(&mut watched.notes);
         lineage.release();
         if let Some(member) = &admitted.member {
             member.arrive();
         }
-        if let Some(report) = made.as_ref().and_then(|made| made.report.as_ref()) {
+        if let Some(report) = made.as_ref().and_then(|made| made.report.as_ref()).filter(|_| current) {
             self.late.reported(&session.id, report);
         }
         if let Some(news) = self.languages.late() {
@@ -391,10 +406,21 @@ impl Dispatch {
             Some(member) => member.ended(last),
             None => self.tell(last),
         }
-        let session = session.id.clone();
+        let (session, epoch) = (Arc::clone(session), admitted.epoch);
         drop(admitted);
-        self.sessions.rest(&session);
+        self.sessions.rest(&session.id);
+        if session.epoch() != epoch && !self.sessions.is_open(&session) {
+            self.ended_after(&session);
+        }
         shaped.result
+    }
+
+    /// A call ended after its session: what it left is dropped, unless that belongs to a new session of the same name.
+    fn ended_after(&self, session: &Session) {
+        self.keeper.remove(session.outputs().clear());
+        if !self.sessions.knows(&session.id) {
+            self.drop_session(&session.id);
+        }
     }
 
     /// The straight line. What was changed is put into `made` as soon as it is, so that it is told however this ends.
@@ -440,6 +466,7 @@ impl Dispatch {
         self.guarded(&call, watched).await?;
         loop {
             let proposal = self.cleared(&mut call, asking).await?;
+            watched.rename(&call);
             if let Some(member) = member {
                 member.cleared();
             }
@@ -461,6 +488,12 @@ impl Dispatch {
                         Err(Stopped::AskAgain) => continue,
                         Err(Stopped::Failed(error)) => Some(error),
                     };
+                    // Remembered before the next call starts, which is judged by it.
+                    if call.context.session.epoch() == admitted.epoch {
+                        let (session, turn) = (&call.context.session, params.turn_id.as_deref());
+                        let tool = entry.traits().name;
+                        self.watched(session, turn, tool, watched, stopped.as_ref(), Some(so_far)).await;
+                    }
                     // The next call may start: nothing is waited for any more but what others say of the change.
                     admitted.lineage.release();
                     let report = self.settle(&mut call, std::mem::take(&mut so_far.settling)).await;

@@ -127,6 +127,10 @@ pub struct ApproveCall {
     pub reason: String,
     /// How much can go wrong.
     pub risk: Risk,
+    /// The rule that, among the user's `permissions.allow`, would let this call and what it covers pass; absent where one
+    /// rule cannot say it, or none would help.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suggested_rule: Option<String>,
 }
 
 /// How much can go wrong in a call.

@@ -5,6 +5,7 @@ mod glob;
 mod names;
 mod policy;
 mod rules;
+mod suggest;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ pub use crate::config::Mode;
 pub use names::{protected, secret};
 pub use policy::Policy;
 pub use rules::{Bases, Fault, Rules};
+pub use suggest::suggest;
 
 use crate::editor::Risk;
 use crate::text::percent;

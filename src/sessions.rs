@@ -1,18 +1,20 @@
 //! What a session remembers: which texts its model has seen, what its person consented to, its policy, its task list, its
 //! outputs. What is to outlive a restart is kept as parts, in a store where there is one.
 
+mod all;
 pub mod consents;
 mod parts;
 pub mod policy;
 pub mod requests;
 mod seen;
+mod standing;
 mod store;
 pub mod todos;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -23,6 +25,7 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 use tracing::warn;
 
+pub use all::{MAX_IDLE, Sessions};
 pub use policy::ToolPolicy;
 pub use store::{Complain, StoreState};
 
@@ -33,18 +36,15 @@ use crate::permissions::Policy;
 use crate::ports::{Clock, env};
 use crate::workspace::Key;
 
-use consents::Consents;
+use consents::{Consents, Remembered};
 use parts::{Act, Parts};
 use policy::{Around, Effective, Wanted};
 use seen::Seen;
+use standing::Standing;
 use store::{Owner, Store};
 
 /// The session that calls belong to when they name none.
 pub const DEFAULT_SESSION: &str = "default";
-
-/// So many sessions without an open call are remembered, besides the default one; beyond that the longest idle is
-/// dropped. Each may hold many megabytes of outputs.
-pub const MAX_IDLE: usize = 64;
 
 /// How long a session waits for what was kept of it; then it goes on without, and keeps nothing.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -65,12 +65,15 @@ pub struct Session {
     seen: Mutex<Seen>,
     outputs: Arc<Mutex<outputs::Store>>,
     consents: Mutex<Consents>,
+    standing: Arc<Standing>,
     parts: Mutex<Parts>,
     store: Option<Store>,
     /// The person lets everything pass, in this run.
     danger: AtomicBool,
     calls: AtomicU64,
     previews: AtomicU64,
+    /// Counts how often it was closed or began anew: what was begun before is none of its business afterwards.
+    epoch: AtomicU64,
     /// What was shown, for whoever may take it over: only in a fork.
     sightings: Option<Mutex<Vec<Sighting>>>,
 }
@@ -91,13 +94,14 @@ impl fmt::Debug for Session {
 impl Session {
     /// A session that has seen nothing and of which nothing is kept.
     pub fn new(id: &str) -> Session {
-        Session::with(id, "", Parts::here(), None)
+        Session::with(id, Arc::new(Standing::new("", None)), Parts::here(), None)
     }
 
-    fn with(id: &str, root: &str, parts: Parts, store: Option<Store>) -> Session {
+    fn with(id: &str, standing: Arc<Standing>, parts: Parts, store: Option<Store>) -> Session {
         Session {
             id: id.to_owned(),
-            root: root.to_owned(),
+            root: standing.root().to_owned(),
+            standing,
             seen: Mutex::default(),
             outputs: Arc::default(),
             consents: Mutex::default(),
@@ -106,6 +110,7 @@ impl Session {
             danger: AtomicBool::new(false),
             calls: AtomicU64::new(0),
             previews: AtomicU64::new(0),
+            epoch: AtomicU64::new(0),
             sightings: None,
         }
     }
@@ -119,7 +124,7 @@ impl Session {
             consents: Mutex::new(lock(&self.consents).clone()),
             danger: AtomicBool::new(self.danger.load(Ordering::Relaxed)),
             sightings: Some(Mutex::default()),
-            ..Session::with(&self.id, &self.root, lock(&self.parts).copy(), None)
+            ..Session::with(&self.id, Arc::clone(&self.standing), lock(&self.parts).copy(), None)
         }
     }
 
@@ -222,6 +227,54 @@ impl Session {
             self.save(CONSENTS, &*consents);
         }
         answer
+    }
+
+    /// Whether a person said yes to calls like this one, in this session or for good.
+    pub fn granted(&self, like: &str) -> bool {
+        self.standing.granted(like) || self.consents().granted(like)
+    }
+
+    /// A person said yes to all calls that are `like` this one: in this session, or, for good, in every session of its
+    /// workspace folder. Answers whether what is remembered changed for all of those.
+    pub fn grant(&self, like: &str, always: bool, tool: &str, targets: &[String]) -> bool {
+        if always {
+            return self.standing.grant(like, tool, targets);
+        }
+        self.consent(|consents| consents.grant(like, tool, targets));
+        false
+    }
+
+    /// What a person said that is remembered: first what counts for good, then what counts here; each the oldest first.
+    pub fn remembered(&self) -> Vec<Remembered> {
+        let mut all = self.standing.list();
+        all.extend(self.consents().list());
+        all
+    }
+
+    /// Takes back what is listed under these ids, or all of it. Answers whether there was any in this session, and any
+    /// that counted for good.
+    pub fn revoke(&self, ids: &[String], all: bool) -> (bool, bool) {
+        let here = self.consent(|consents| {
+            let before = consents.list().len();
+            if all {
+                consents.clear();
+            }
+            for id in ids {
+                consents.revoke(id);
+            }
+            consents.list().len() < before
+        });
+        (here, self.standing.revoke(|id| all || ids.iter().any(|wanted| wanted == id)))
+    }
+
+    /// How often it was closed or began anew.
+    pub fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Acquire)
+    }
+
+    /// It is closed, or begins anew: whatever was begun before is none of its business any more.
+    pub fn turn_over(&self) {
+        self.epoch.fetch_add(1, Ordering::AcqRel);
     }
 
     /// The task list.
@@ -384,10 +437,12 @@ impl Session {
         lock(&self.parts).next()
     }
 
-    /// Forgets everything, what was kept of it included.
-    pub fn reset(&self) {
+    /// Forgets everything, what was kept of it included; not what counts for good in its workspace folder. Answers the
+    /// files of outputs that nobody wants any more.
+    pub fn reset(&self) -> Vec<PathBuf> {
         lock(&self.seen).clear();
-        *lock(&self.outputs) = outputs::Store::default();
+        // The same store goes on counting: what is still being written is of none of its outputs.
+        let files = lock(&self.outputs).clear();
         *lock(&self.consents) = Consents::default();
         self.danger.store(false, Ordering::Relaxed);
         let mut parts = lock(&self.parts);
@@ -396,6 +451,7 @@ impl Session {
         if let Some(store) = self.store.as_ref().filter(|_| parts.kept) {
             store.remove(self.owner());
         }
+        files
     }
 
     /// Where it is kept.
@@ -426,142 +482,6 @@ fn home() -> Option<PathBuf> {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Nothing that panics runs under these locks; each holds one plain collection.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Where sessions are kept.
-#[derive(Default)]
-enum Keeping {
-    /// Nowhere.
-    #[default]
-    Nowhere,
-    /// In a folder, once there is a session.
-    Later(PathBuf, Arc<dyn Clock>, Complain),
-    /// There.
-    Started(Store),
-}
-
-impl Keeping {
-    fn store(&mut self) -> Option<Store> {
-        match std::mem::take(self) {
-            Keeping::Nowhere => {}
-            Keeping::Later(folder, clock, complain) => {
-                *self = Keeping::Started(Store::start(&folder, clock, complain));
-            }
-            started @ Keeping::Started(_) => *self = started,
-        }
-        match self {
-            Keeping::Started(store) => Some(store.clone()),
-            Keeping::Nowhere | Keeping::Later(..) => None,
-        }
-    }
-}
-
-/// All sessions, by name.
-#[derive(Default)]
-pub struct Sessions {
-    all: Mutex<All>,
-}
-
-#[derive(Default)]
-struct All {
-    open: HashMap<String, Known>,
-    keeping: Keeping,
-    /// Counts what is done with sessions: a clock that orders them.
-    uses: u64,
-}
-
-#[derive(Debug)]
-struct Known {
-    session: Arc<Session>,
-    /// When a call of it last began or ended, by [`All::uses`].
-    used: u64,
-}
-
-impl Known {
-    /// Whether a call holds it. Nobody can take hold of it but through [`Sessions`], whose lock is held.
-    fn busy(&self) -> bool {
-        Arc::strong_count(&self.session) > 1
-    }
-}
-
-impl Sessions {
-    /// Keeps the sessions that are opened from now on in a database in this folder. It is opened with the first of them;
-    /// `complain` is told once when that fails.
-    pub fn keep_in(&self, folder: &Path, clock: Arc<dyn Clock>, complain: Complain) {
-        lock(&self.all).keeping = Keeping::Later(folder.to_owned(), clock, complain);
-    }
-
-    /// Comes back once everything that is to be kept has been written, or cannot be.
-    pub async fn flush(&self) {
-        let store = match &lock(&self.all).keeping {
-            Keeping::Started(store) => Some(store.clone()),
-            Keeping::Nowhere | Keeping::Later(..) => None,
-        };
-        if let Some(store) = store {
-            store.flush().await;
-        }
-    }
-
-    /// The session of a name; one that is unknown yet is opened, with what was kept of it under this folder (`root`, the
-    /// first of the workspace, or nothing). It counts as busy for as long as what is returned is held. Also the names of
-    /// the sessions that were dropped to make room: the longest idle ones.
-    pub fn open(&self, id: Option<&str>, root: impl FnOnce() -> String) -> (Arc<Session>, Vec<String>) {
-        let id = id.unwrap_or(DEFAULT_SESSION);
-        let mut all = lock(&self.all);
-        all.uses += 1;
-        let used = all.uses;
-        if let Some(known) = all.open.get_mut(id) {
-            known.used = used;
-            return (Arc::clone(&known.session), Vec::new());
-        }
-        let session = match all.keeping.store() {
-            None => Arc::new(Session::new(id)),
-            Some(store) => {
-                let session = Arc::new(Session::with(id, &root(), Parts::awaited(), Some(store.clone())));
-                let restored = Arc::downgrade(&session);
-                store.load(
-                    session.owner(),
-                    Box::new(move |parts| {
-                        if let Some(session) = restored.upgrade() {
-                            session.restore(Some(parts));
-                        }
-                    }),
-                );
-                session
-            }
-        };
-        all.open.insert(id.to_owned(), Known { session: Arc::clone(&session), used });
-        (session, all.dropped())
-    }
-
-    /// Closes a session: what is kept of it stays, and comes back when it is opened again. Answers whether it was open.
-    pub fn close(&self, id: &str) -> bool {
-        lock(&self.all).open.remove(id).is_some()
-    }
-
-    /// A call of a session ended: it is idle from now on, if no other holds it.
-    pub fn rest(&self, id: &str) {
-        let mut all = lock(&self.all);
-        all.uses += 1;
-        let used = all.uses;
-        if let Some(known) = all.open.get_mut(id) {
-            known.used = used;
-        }
-    }
-}
-
-impl All {
-    /// Drops the longest idle sessions beyond [`MAX_IDLE`], and names them.
-    fn dropped(&mut self) -> Vec<String> {
-        let idle = self.open.iter().filter(|(id, known)| *id != DEFAULT_SESSION && !known.busy());
-        let mut idle: Vec<(u64, String)> = idle.map(|(id, known)| (known.used, id.clone())).collect();
-        idle.sort_unstable();
-        idle.truncate(idle.len().saturating_sub(MAX_IDLE));
-        for (_, id) in &idle {
-            self.open.remove(id);
-        }
-        idle.into_iter().map(|(_, id)| id).collect()
-    }
 }
 
 #[cfg(test)]

@@ -5,8 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tracing::debug;
 
+use crate::config::Mode;
 use crate::editor::{ApprovalsChanged, AskError, Consent, Editor, News};
 use crate::permissions::{DecisionKind, Judgement};
+use crate::sessions::Session;
 use crate::sessions::consents::fingerprint;
 use crate::tool::{ErrorKind, ToolError};
 
@@ -22,8 +24,9 @@ const QUESTIONS: u32 = 3;
 pub(super) struct Asking {
     questions: u32,
     consented: Option<Consented>,
-    /// The person gave other arguments: what these do is what they consented to.
-    adopt: bool,
+    /// The person gave other arguments: what these do is what they consented to, as long as nothing is reached that is
+    /// asked about singly and was not named when they were asked.
+    adopt: Option<Consented>,
     preview_used: bool,
     /// What the person said with their consent.
     said: Vec<String>,
@@ -53,7 +56,9 @@ impl Dispatch {
                 DecisionKind::Ask => {}
             }
             let now = proposal.consented();
-            if std::mem::take(&mut asking.adopt) {
+            if let Some(shown) = asking.adopt.take()
+                && (!judgement.singly || shown.reaches_as(&now))
+            {
                 asking.consented = Some(now.clone());
             }
             if !std::mem::replace(&mut asking.preview_used, true)
@@ -101,7 +106,7 @@ impl Dispatch {
                     self.previews.knows(&call.context.session.id, id, tool, &call.arguments)
                 });
                 let hope = asking.consented.is_some()
-                    || asking.adopt
+                    || asking.adopt.is_some()
                     || shown
                     || granted(call, outline)
                     || self.workspace.editor.can_approve();
@@ -136,6 +141,7 @@ impl Dispatch {
                 let targets = proposal.outline.targets();
                 let feedback = decision.feedback.as_deref();
                 call.context.session.consent(|consents| consents.deny(&exact, tool, &targets, feedback));
+                self.tell_consents(&call.context.session, false);
                 return Err(denied(format!(
                     "A person said no to this call.{} Do not try the same another way; ask, or go on without it.",
                     quoted(feedback)
@@ -146,22 +152,40 @@ impl Dispatch {
             {
                 let always = decision.decision == Consent::Always;
                 let (like, covered) = (proposal.outline.likeness(tool), proposal.outline.covered());
-                call.context.session.consent(|consents| consents.grant(&like, always, tool, &covered));
+                // In danger mode nothing is remembered: what is let pass there is let pass there alone.
+                if call.context.session.mode(&self.workspace.settings()) != Mode::Danger {
+                    let shared = call.context.session.grant(&like, always, tool, &covered);
+                    self.tell_consents(&call.context.session, shared);
+                }
             }
             Consent::Once | Consent::Session | Consent::Always => {}
         }
-        call.context.session.consent(|consents| consents.relent(&exact));
+        if call.context.session.consent(|consents| consents.relent(&exact)) {
+            self.tell_consents(&call.context.session, false);
+        }
         asking.said.extend(decision.feedback);
         match decision.arguments {
             Some(other) if other != call.arguments => {
                 call.arguments = call.entry.ready(Some(&other))?.arguments;
-                asking.adopt = true;
+                asking.adopt = Some(now);
             }
             // What was shown with other arguments is no consent to these; they are asked about anew.
             _ if arguments == call.arguments => asking.consented = Some(consented),
             _ => {}
         }
         Ok(())
+    }
+
+    /// What a person consented to has changed: in a session, or (`shared`) in every one of its workspace folder.
+    pub(super) fn tell_consents(&self, session: &Session, shared: bool) {
+        let editor = &*self.workspace.editor;
+        if shared {
+            for name in self.sessions.beside(session) {
+                self.approvals.tell(editor, &name);
+            }
+        } else {
+            self.approvals.tell(editor, &session.id);
+        }
     }
 
     /// Says that so many calls of a session wait for a person, until what it gives is dropped.
@@ -219,7 +243,7 @@ fn quoted(feedback: Option<&str>) -> String {
 
 /// Whether a person consented to calls like this one before, and the next is covered by that.
 pub(super) fn granted(call: &Call<'_>, outline: &Outline) -> bool {
-    !outline.judgement.singly && call.context.session.consents().granted(&outline.likeness(call.entry.traits().name))
+    !outline.judgement.singly && call.context.session.granted(&outline.likeness(call.entry.traits().name))
 }
 
 /// The no to exactly this call that a person said before.

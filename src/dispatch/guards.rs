@@ -19,7 +19,7 @@ use crate::workspace::{Key, RefusalKind, Workspace};
 
 use super::change::Made;
 use super::shape::Done;
-use super::{Call, CallParams, Dispatch};
+use super::{Call, Dispatch};
 
 /// The same call, with nothing changed between, runs so often.
 const REPEATS: u32 = 2;
@@ -229,7 +229,41 @@ pub(super) struct Watched {
     edits: Option<String>,
     /// The state of the world when it began.
     world: u64,
-    notes: Vec<String>,
+    /// Whether the end of the call was remembered.
+    over: bool,
+    /// What there is to say.
+    pub(super) notes: Vec<String>,
+}
+
+impl Watched {
+    /// A person may have given the call other arguments: it goes by those from now on.
+    pub(super) fn rename(&mut self, call: &Call<'_>) {
+        if self.key.is_some() {
+            self.key = Some(name_of(call));
+            self.edits = edited(call);
+        }
+    }
+}
+
+/// What names a call for the guards: its tool and its canonical arguments.
+fn name_of(call: &Call<'_>) -> String {
+    format!("{} {}", call.entry.traits().name, text::hash(&canonical(&call.arguments).to_string()))
+}
+
+/// The one file that a call would edit.
+fn edited(call: &Call<'_>) -> Option<String> {
+    match call.entry.tool.access(&call.arguments).writes.as_slice() {
+        [file] if call.entry.rule == Rule::Write => Some(file.clone()),
+        _ => None,
+    }
+}
+
+/// The error that a call ended with.
+pub(super) fn failure(done: &Result<Done, ToolError>) -> Option<&ToolError> {
+    match done {
+        Ok(Done::FailedElsewhere { error, .. }) | Err(error) => Some(error),
+        Ok(Done::Ran(_) | Done::Changed) => None,
+    }
 }
 
 impl Dispatch {
@@ -238,14 +272,10 @@ impl Dispatch {
         let traits = call.entry.traits();
         let session = &call.context.session;
         let on = session.wanted().guards(&self.workspace.settings());
-        let key = format!("{} {}", traits.name, text::hash(&canonical(&call.arguments).to_string()));
-        let access = call.entry.tool.access(&call.arguments);
+        let key = name_of(call);
         watched.looks = call.entry.shared() && !traits.capabilities.contains(&Capability::Network);
         watched.changes = !traits.read_only();
-        watched.edits = match access.writes.as_slice() {
-            [file] if call.entry.rule == Rule::Write => Some(file.clone()),
-            _ => None,
-        };
+        watched.edits = edited(call);
         watched.world = self.guards.now();
         watched.key = Some(key.clone());
         let turn = call.params.turn_id.as_deref();
@@ -291,25 +321,24 @@ impl Dispatch {
         })
     }
 
-    /// Remembers how a call ended; gives what the guards have to say of it.
+    /// Remembers how a call ended, once, and notes what the guards have to say of it.
     pub(super) async fn watched(
         &self,
         session: &Session,
-        params: &CallParams,
+        turn: Option<&str>,
         tool: &str,
-        watched: Watched,
-        done: &Result<Done, ToolError>,
+        watched: &mut Watched,
+        failed: Option<&ToolError>,
         made: Option<&Made>,
-    ) -> Vec<String> {
+    ) {
+        if std::mem::replace(&mut watched.over, true) {
+            return;
+        }
         let on = session.wanted().guards(&self.workspace.settings());
-        let failed = match done {
-            Ok(Done::FailedElsewhere { error, .. }) | Err(error) => Some(error),
-            Ok(Done::Ran(_) | Done::Changed) => None,
-        };
         let end = end(failed.map(|error| error.kind));
-        let turn = params.turn_id.as_deref();
-        let Watched { key, looks, changes, edits, world, mut notes } = watched;
-        let failed = match (done.as_ref().err(), &edits) {
+        let Watched { key, looks, changes, edits, world, over: _, notes } = watched;
+        let (looks, changes, world) = (*looks, *changes, *world);
+        let failed = match (failed, &*edits) {
             // What these say depends on nothing but the arguments and the text.
             (Some(error), Some(file)) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Ambiguous) => {
                 let hash = hash_of(&self.workspace, file).await;
@@ -326,7 +355,7 @@ impl Dispatch {
             if let Some(key) = key.as_deref().filter(|_| looks && end != End::Neither) {
                 turn.made(key, world);
             }
-            if let (Some(key), Some(failed)) = (&key, failed) {
+            if let (Some(key), Some(failed)) = (&*key, failed) {
                 turn.failed.put(key, failed);
             }
             let undone =
@@ -335,7 +364,6 @@ impl Dispatch {
             (turn.ended(tool, end), undone)
         });
         notes.extend(told(tool, on, end, in_a_row, undone));
-        notes
     }
 }
 

@@ -73,7 +73,8 @@ impl Keeper {
         gone.iter().flat_map(|store| lock(store).clear()).collect()
     }
 
-    fn remove(&self, files: Vec<PathBuf>) {
+    /// Removes files, beside the caller.
+    pub(super) fn remove(&self, files: Vec<PathBuf>) {
         if let Some(place) = self.place.get().cloned()
             && !files.is_empty()
         {

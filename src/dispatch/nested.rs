@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::config::Mode;
 use crate::ports::Clock;
 use crate::sessions::Session;
 use crate::tool::{Content, ErrorKind, Listed, NestedCall, NestedResult, Slot, ToolError};
@@ -195,7 +196,8 @@ impl Kinship {
 
     /// A session was dropped.
     pub(super) fn forget(&self, session: &str) {
-        lock(&self.0).remove(session);
+        // Those that were called into from it are free for others.
+        lock(&self.0).retain(|child, parent| child != session && parent != session);
     }
 }
 
@@ -258,6 +260,18 @@ fn broken() -> NestedResult {
 }
 
 impl Dispatch {
+    /// The mode of a call's session, if nothing is changed or run in that mode and another session may do more.
+    fn stricter(&self, parent: &Lineage, session: &str) -> Option<Mode> {
+        if session == parent.session.id {
+            return None;
+        }
+        let settings = self.workspace.settings();
+        let own = parent.session.mode(&settings);
+        let looks = matches!(own, Mode::Plan | Mode::Explore);
+        let other = || self.session(Some(session)).mode(&settings);
+        (looks && other().strictness() < own.strictness()).then_some(own)
+    }
+
     /// Takes a call that a call makes.
     fn admit_within(&self, parent: &Arc<Lineage>, call: NestedCall) -> Admitted {
         let own = parent.session.id.clone();
@@ -282,7 +296,12 @@ impl Dispatch {
                  this very call. Use a new session."
             )))
         } else {
-            None
+            self.stricter(parent, &session).map(|mode| {
+                refused(format!(
+                    "Session `{own}` is in {} mode, and session `{session}` may do more: nothing is done there for it.",
+                    mode.name()
+                ))
+            })
         };
         // Within its parent's turn, for as long as its parent has one.
         let turn = (session == own && misfit.is_none()).then(|| parent.ticket()).flatten();
@@ -315,5 +334,7 @@ mod tests {
         assert!(!kin.adopt("c", "a") && !kin.adopt("a", "a"), "it waits for this one");
         kin.forget("b");
         assert!(kin.adopt("d", "b"));
+        kin.forget("d");
+        assert!(kin.adopt("a", "b"));
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tracing::warn;
 
-use crate::permissions::{Judgement, Place, Reach, arity, judge};
+use crate::permissions::{Judgement, Place, Policy, Reach, arity, judge, suggest};
 use crate::text::{BOM, Text, diff};
 use crate::tool::{Access, Context, ErrorKind, Plan, ToolError};
 use crate::workspace::commit::Rewrite;
@@ -27,6 +27,13 @@ pub(super) struct Outline {
 pub(super) struct Proposal {
     pub outline: Outline,
     pub plan: Result<Planned, ToolError>,
+}
+
+impl Consented {
+    /// Whether another one reaches the same files and documents.
+    pub(super) fn reaches_as(&self, other: &Consented) -> bool {
+        self.targets == other.targets
+    }
 }
 
 /// What a call would do.
@@ -89,15 +96,27 @@ pub(super) async fn propose(
 }
 
 fn judged(entry: &Entry, context: &Context, access: &Access, reads: &[Target], writes: &[Target]) -> Judgement {
-    let reach = Reach {
+    judge(entry.traits().name, entry.rule, &reach(access, reads, writes), &policy(context))
+}
+
+/// The allow rule that would let a call pass that is asked about, if one rule can say so.
+pub(super) fn suggested(entry: &Entry, context: &Context, outline: &Outline) -> Option<String> {
+    let reach = reach(&outline.access, &outline.reads, &outline.writes);
+    suggest(entry.traits().name, entry.rule, &reach, &policy(context))
+}
+
+fn reach(access: &Access, reads: &[Target], writes: &[Target]) -> Reach {
+    Reach {
         reads: places(reads, &access.reads),
         writes: places(writes, &access.writes),
         commands: access.commands.clone(),
         hosts: access.hosts.clone(),
-    };
+    }
+}
+
+fn policy(context: &Context) -> Policy {
     let workspace = &context.workspace;
-    let policy = context.session.policy(&workspace.settings(), &workspace.roots().folders);
-    judge(entry.traits().name, entry.rule, &reach, &policy)
+    context.session.policy(&workspace.settings(), &workspace.roots().folders)
 }
 
 async fn planned(entry: &Entry, arguments: &serde_json::Value, context: &Context) -> Result<Planned, ToolError> {

@@ -7,7 +7,7 @@
 
 use serde_json::Value;
 
-use crate::editor::{ApproveCall, ApproveDecision, ApproveParams};
+use crate::editor::{ApproveCall, ApproveDecision, ApproveParams, Consent};
 use crate::outputs::Budget;
 use crate::permissions::{DecisionKind, Rule, visible};
 use crate::tool::{Capability, ToolError};
@@ -17,7 +17,7 @@ use super::approve::{granted, remembered, unasked};
 use super::batch::{Member, Place};
 use super::call::Timing;
 use super::execute::cancelled;
-use super::propose::{Consented, Outline, Proposal, outline, propose};
+use super::propose::{Consented, Outline, Proposal, outline, propose, suggested};
 use super::{Call, Dispatch};
 
 /// At most so many calls are asked about at once.
@@ -124,7 +124,7 @@ impl Dispatch {
         let answer = self.workspace.editor.approve(question).await;
         drop(waiting);
         let answer = answer.map_err(|error| unasked(&proposal.outline.judgement.reason, &error))?;
-        let decision = |id: &str| answer.decisions.iter().find(|decision| decision.call_id == id).cloned();
+        let decision = |id: &str| decision(&answer.decisions, id).cloned();
         if let Some(together) = together {
             let given = neighbours.into_iter().map(|Neighbour { index, call, consented, .. }| {
                 (index, Given { decision: decision(&call.call_id), consented, arguments: call.arguments })
@@ -197,6 +197,12 @@ impl Dispatch {
     }
 }
 
+/// What was decided on a call: of several decisions a no, or else the first.
+fn decision<'a>(decisions: &'a [ApproveDecision], id: &str) -> Option<&'a ApproveDecision> {
+    let of_it = || decisions.iter().filter(|decision| decision.call_id == id);
+    of_it().find(|decision| decision.decision == Consent::Deny).or_else(|| of_it().next())
+}
+
 /// A call as a person is shown it.
 fn asked(call: &Call<'_>, proposal: &Proposal) -> ApproveCall {
     let judgement = &proposal.outline.judgement;
@@ -208,6 +214,7 @@ fn asked(call: &Call<'_>, proposal: &Proposal) -> ApproveCall {
         diff: proposal.diff().map(|diff| diff.split('\n').map(visible).collect::<Vec<_>>().join("\n")),
         reason: judgement.reason.clone(),
         risk: judgement.risk,
+        suggested_rule: suggested(call.entry, &call.context, &proposal.outline),
     }
 }
 

@@ -11,7 +11,6 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use crate::editor::{ModeChanged, News, Todo, TodosChanged};
-use crate::sessions::consents::Consents;
 use crate::sessions::policy::{Asked, Effective};
 use crate::sessions::requests::{
     CloseResult, DidShowParams, DidShowResult, ForgetParams, ForgetResult, GrantsParams, GrantsResult, SessionRequest,
@@ -64,18 +63,22 @@ impl Dispatch {
                 self.act(session, move |dispatch, session| dispatch.guards.end_turn(&session.id, &params.turn_id))
             }
             SessionRequest::Close(_) => {
+                session.turn_over();
                 let cancelled = self.cancel(Some(&id), None, None);
                 self.sessions.close(&id);
                 self.drop_session(&id);
                 self.act(session, move |_, _| CloseResult { cancelled })
             }
             SessionRequest::Reset(_) => {
+                session.turn_over();
                 let cancelled = self.cancel(Some(&id), None, None);
                 self.drop_session(&id);
                 self.act(session, move |dispatch, session| {
-                    dispatch.moded(session, Session::reset);
+                    let mut files = Vec::new();
+                    dispatch.moded(session, |session| files = session.reset());
+                    dispatch.keeper.remove(files);
                     dispatch.tell_todos(session, Vec::new());
-                    dispatch.tell_approvals(session);
+                    dispatch.tell_consents(session, false);
                     CloseResult { cancelled }
                 })
             }
@@ -116,13 +119,14 @@ impl Dispatch {
     }
 
     /// What was owed to a session, or held against it, besides what it remembers itself.
-    fn drop_session(&self, id: &str) {
+    pub(super) fn drop_session(&self, id: &str) {
         self.previews.forget(id);
         self.late.forget(id);
         self.guards.forget(id);
         self.kin.forget(id);
         self.jobs.close(id);
         self.keeper.forget(id);
+        self.inputs.forget(id);
     }
 
     /// The canonical folders of URIs.
@@ -205,20 +209,11 @@ impl Dispatch {
     }
 
     fn granted(&self, session: &Session, params: &GrantsParams) -> GrantsResult {
-        let taken_back = session.consent(|consents| {
-            let before = consents.list().len();
-            if params.revoke_all {
-                *consents = Consents::default();
-            }
-            for id in &params.revoke {
-                consents.revoke(id);
-            }
-            consents.list().len() < before
-        });
-        if taken_back {
-            self.tell_approvals(session);
+        let (here, shared) = session.revoke(&params.revoke, params.revoke_all);
+        if here || shared {
+            self.tell_consents(session, shared);
         }
-        GrantsResult { grants: session.consents().list() }
+        GrantsResult { grants: session.remembered() }
     }
 
     fn listed(&self, session: &Session, params: TodosParams) -> TodosResult {
@@ -243,10 +238,6 @@ impl Dispatch {
 
     fn tell_todos(&self, session: &Session, todos: Vec<Todo>) {
         self.workspace.editor.tell(News::Todos(TodosChanged { session_id: session.id.clone(), todos }));
-    }
-
-    fn tell_approvals(&self, session: &Session) {
-        self.approvals.tell(&*self.workspace.editor, &session.id);
     }
 }
 

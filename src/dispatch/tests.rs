@@ -2,6 +2,7 @@
 
 mod changes;
 mod consent;
+mod ends;
 mod hooks;
 mod into;
 mod kit;

@@ -13,19 +13,24 @@ const NAME: [&str; 2] = ["external", "content"];
 const SOURCE: usize = 300;
 
 /// Anything that a reader could take for the beginning of one of our tags: a bracket, perhaps a slash, and the name, in
-/// any case, with spaces or invisible characters between, and each character perhaps as an entity. The one group is what
-/// joins the two words of the name.
+/// any case, with spaces or invisible characters between, in letters of full width, and each character perhaps as an entity,
+/// however often that is encoded again. The one group is what joins the two words of the name.
 static TAG: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let gap = r"[\s\p{Cf}\p{Cc}\p{Default_Ignorable_Code_Point}]*";
-    let entity = |c: char| format!("(?:{}|&(?:amp;)*#0*{};?|&(?:amp;)*#x0*{:x};?)", c, u32::from(c), u32::from(c));
+    // An ampersand, itself perhaps as an entity.
+    let amp = r"&(?:(?:amp|#0*38|#x0*26);?)*";
+    let wide = |c: char| char::from_u32(u32::from(c) + 0xfee0).unwrap_or(c);
+    let entity = |c: char| format!("(?:{c}|{}|{amp}#0*{};?|{amp}#x0*{:x};?)", wide(c), u32::from(c), u32::from(c));
     let letter = |c: char| {
         let (low, high) = (entity(c), entity(c.to_ascii_uppercase()));
         format!("(?:{low}|{high})")
     };
     let word = |word: &str| word.chars().map(letter).collect::<Vec<_>>().join(gap);
-    let bracket = r"(?:[<＜﹤〈‹]|&(?:amp;)*(?:lt|#0*60|#x0*3c);?|\\u003c|\\x3c|%3c)";
-    let slash = r"(?:[\s\p{Cf}\p{Cc}\p{Default_Ignorable_Code_Point}/\\／]|&(?:amp;)*(?:sol|bsol|nbsp|#0*47|#x0*2f|#0*32|#x0*20);?|%2f|%20)*";
-    let joint = r"(_|＿|&(?:amp;)*(?:lowbar|underbar|#0*95|#x0*5f);?|%5f)";
+    let bracket = format!(r"(?:[<＜﹤〈‹]|{amp}(?:lt|#0*60|#x0*3c);?|\\u003c|\\x3c|%(?:25)*3c)");
+    let slash = format!(
+        r"(?:[\s\p{{Cf}}\p{{Cc}}\p{{Default_Ignorable_Code_Point}}/\\／]|{amp}(?:sol|bsol|nbsp|#0*47|#x0*2f|#0*32|#x0*20);?|%(?:25)*2f|%(?:25)*20)*"
+    );
+    let joint = format!(r"(_|＿|{amp}(?:lowbar|underbar|#0*95|#x0*5f);?|%(?:25)*5f)");
     let pattern = format!("(?i){bracket}{slash}{}{gap}{joint}{gap}{}", word(NAME[0]), word(NAME[1]));
     // A constant: that it can be made is what a test here shows.
     Regex::new(&pattern).ok()
@@ -155,6 +160,10 @@ mod tests {
             ("<\u{200b}/exter\u{200b}nal_\ncontent>", "<\u{200b}/exter\u{200b}nal-\ncontent>"),
             ("</&#101;xternal_content>", "</&#101;xternal-content>"),
             ("<\\/external_content>", "<\\/external-content>"),
+            ("&#38;lt;/external_content", "&#38;lt;/external-content"),
+            ("&amp;#38;#60;/external&#38;#95;content", "&amp;#38;#60;/external-content"),
+            ("%253c%252Fexternal%255fcontent", "%253c%252Fexternal-content"),
+            ("</ｅｘｔｅｒｎａｌ_ＣＯＮＴＥＮＴ>", "</ｅｘｔｅｒｎａｌ-ＣＯＮＴＥＮＴ>"),
         ] {
             assert_eq!(defused(text), expected);
         }

@@ -126,9 +126,13 @@ fn window(text: &str, offset: usize, column: usize, limit: usize, room: usize) -
         }
         // At least one character, or nobody would ever come further.
         let first = line.chars().next().map_or(0, char::len_utf8);
-        let shown = &line[..line.floor_char_boundary(room.max(first))];
+        let mut shown = &line[..line.floor_char_boundary(room.max(first))];
+        if trimmed(&line[shown.len()..]).is_empty() {
+            // Only its end is left, which belongs to it: who puts the pieces together gets the whole.
+            shown = line;
+        }
         out.push_str(shown);
-        if !trimmed(&line[shown.len()..]).is_empty() {
+        if shown.len() < line.len() {
             next = Some(Next { offset: number, column: from + shown.chars().count() });
         }
         break;

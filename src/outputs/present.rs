@@ -95,9 +95,12 @@ fn marked(text: Text<'_>, how: How<'_>, source: &str) -> Cut {
     let max = how.budget.max;
     let own = external::defused(text.rest);
     let text = Text { rest: &own, ..text };
-    let whole = joined(&external::wrapped(text.body, source), text.rest);
-    if whole.len() <= max {
-        return Cut { text: whole, truncated: false };
+    // What is much too long is not looked through for tags before it is cut.
+    if text.body.len() <= max {
+        let whole = joined(&external::wrapped(text.body, source), text.rest);
+        if whole.len() <= max {
+            return Cut { text: whole, truncated: false };
+        }
     }
     let rest = how.budget.within(max / REST_SHARE).cut_numbered(text.rest, how.id, &|line| text.above() + line);
     let taken = external::overhead(source) + 1 + rest.text.len();

@@ -252,6 +252,11 @@ pub fn shared(line: &str) -> Option<Vec<String>> {
     (known && plain && complete && danger(line).is_none()).then_some(prefix)
 }
 
+/// Whether some of the lines that begin with a command are dangerous: a text that covers all of them covers those too.
+pub fn may_be_dangerous(command: &[String]) -> bool {
+    DANGERS.iter().any(|(head, _)| head.iter().zip(command).all(|(head, word)| head == word))
+}
+
 /// Why no earlier consent covers a command line, whatever it was given for.
 pub fn danger(line: &str) -> Option<String> {
     let words = words(line)?;

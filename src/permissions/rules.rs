@@ -80,6 +80,13 @@ impl Rules {
         Rules { allow, ask, deny, faults }
     }
 
+    /// These, with what other ones allow.
+    pub(super) fn and_allow(&self, mut others: Rules) -> Rules {
+        let mut rules = self.clone();
+        rules.allow.append(&mut others.allow);
+        rules
+    }
+
     /// The rules that cannot be read.
     pub fn faults(&self) -> &[Fault] {
         &self.faults

@@ -40,7 +40,7 @@ struct Said {
 pub enum Scope {
     /// Yes, in this session.
     Session,
-    /// Yes, from now on.
+    /// Yes, from now on, in every session of the workspace folder.
     Always,
     /// No, in this session.
     Deny,
@@ -50,7 +50,7 @@ pub enum Scope {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Remembered {
-    /// Names it, to take it back: `g1`, `g2` and so on.
+    /// Names it, to take it back: `g1`, `g2` and so on in the session; `a` and hex digits for what counts always.
     pub id: String,
     /// What was said.
     pub scope: Scope,
@@ -69,9 +69,8 @@ pub struct Denial<'a> {
 
 impl Consents {
     /// Yes to all calls that are `like` this one. A no to one of them stays a no.
-    pub fn grant(&mut self, like: &str, always: bool, tool: &str, targets: &[String]) {
-        let scope = if always { Scope::Always } else { Scope::Session };
-        let said = self.said(scope, tool, targets, None);
+    pub fn grant(&mut self, like: &str, tool: &str, targets: &[String]) {
+        let said = self.said(Scope::Session, tool, targets, None);
         put(&mut self.granted, like, said);
     }
 
@@ -81,9 +80,9 @@ impl Consents {
         put(&mut self.denied, exact, said);
     }
 
-    /// Yes to exactly this call, just now: an earlier no does not count any more.
-    pub fn relent(&mut self, exact: &str) {
-        self.denied.remove(exact);
+    /// Yes to exactly this call, just now: an earlier no does not count any more. Answers whether there was one.
+    pub fn relent(&mut self, exact: &str) -> bool {
+        self.denied.remove(exact).is_some()
     }
 
     /// Whether a person said yes to calls like this one.
@@ -108,6 +107,12 @@ impl Consents {
                 targets: said.targets.clone(),
             })
             .collect()
+    }
+
+    /// Takes all back. What is said later has other ids than what was said before.
+    pub fn clear(&mut self) {
+        self.granted.clear();
+        self.denied.clear();
     }
 
     /// Takes one back, by the id it is listed under; answers whether it was there.
@@ -232,11 +237,11 @@ mod tests {
     fn what_is_said_is_listed_and_taken_back() {
         let mut consents = Consents::default();
         let targets = vec!["/out/a".to_owned()];
-        consents.grant("like", false, "write", &targets);
-        consents.grant("always", true, "bash", &[]);
+        consents.grant("like", "write", &targets);
+        consents.grant("other", "bash", &[]);
         consents.deny("exact", "write", &targets, Some("not that"));
         let listed: Vec<(String, Scope)> = consents.list().into_iter().map(|entry| (entry.id, entry.scope)).collect();
-        let expected = [("g1", Scope::Session), ("g2", Scope::Always), ("g3", Scope::Deny)];
+        let expected = [("g1", Scope::Session), ("g2", Scope::Session), ("g3", Scope::Deny)];
         assert_eq!(listed, expected.map(|(id, scope)| (id.to_owned(), scope)));
         assert!(consents.granted("like") && !consents.granted("exact"));
         assert_eq!(
@@ -248,16 +253,20 @@ mod tests {
         assert_eq!(serde_json::from_str::<Consents>(&stored).unwrap(), consents);
 
         assert!(consents.revoke("g1") && !consents.revoke("g1") && !consents.revoke("nonsense"));
-        assert!(!consents.granted("like") && consents.granted("always"));
+        assert!(!consents.granted("like") && consents.granted("other"));
         consents.relent("exact");
         assert_eq!(consents.denied("exact"), None);
+        // An id is never given again: who takes back what was listed long ago takes back nothing else.
+        consents.clear();
+        consents.grant("new", "write", &[]);
+        assert_eq!(consents.list()[0].id, "g4");
     }
 
     #[test]
     fn the_oldest_give_way() {
         let mut consents = Consents::default();
         for number in 0..=KEPT {
-            consents.grant(&format!("{number}"), false, "t", &[]);
+            consents.grant(&format!("{number}"), "t", &[]);
         }
         assert!(!consents.granted("0") && consents.granted("1"));
     }

@@ -164,7 +164,7 @@ pub struct GrantsParams {
 /// The answer to `ropewalk/grants`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GrantsResult {
-    /// What is left, the oldest first.
+    /// What is left: first what counts for good, then what counts in this session; each the oldest first.
     pub grants: Vec<Remembered>,
 }
 

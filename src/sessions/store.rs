@@ -9,7 +9,7 @@ mod place;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -31,6 +31,12 @@ const KEEP: Duration = Duration::from_hours(30 * 24);
 
 /// A part of at most so many bytes of JSON is kept.
 const MAX_PART: usize = 1 << 20;
+
+/// Parts whose names begin so are no session's, and are kept until they are taken back.
+pub(super) const STANDING: &str = "always:";
+
+/// How long what could not be written because somebody else held the database waits for another attempt.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// Where sessions are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -62,7 +68,8 @@ type Restore = Box<dyn FnOnce(BTreeMap<String, Value>) + Send>;
 
 enum Order {
     Load(Owner, Restore),
-    Save(Owner, String, String),
+    /// `None`: the part is not kept any more.
+    Save(Owner, String, Option<String>),
     Remove(Owner),
     Flush(oneshot::Sender<()>),
 }
@@ -104,15 +111,21 @@ impl Store {
         }
     }
 
-    /// Keeps a part.
+    /// Keeps a part. One that is too long is not kept, and no older one of that name is any more.
     pub(super) fn save(&self, owner: Owner, part: &str, value: &Value) {
         let text = value.to_string();
         if text.len() > MAX_PART {
             warn!(part, bytes = text.len(), "a part of a session that is too long to be kept");
+            self.remove_part(owner, part);
             return;
         }
         // Without a thread there is nothing to keep it; the state says so.
-        let _ = self.orders.send(Order::Save(owner, part.to_owned(), text));
+        let _ = self.orders.send(Order::Save(owner, part.to_owned(), Some(text)));
+    }
+
+    /// Keeps a part no longer.
+    pub(super) fn remove_part(&self, owner: Owner, part: &str) {
+        let _ = self.orders.send(Order::Save(owner, part.to_owned(), None));
     }
 
     /// Keeps nothing more of a session.
@@ -143,11 +156,11 @@ fn set(state: &Mutex<StoreState>, reason: String) {
 #[derive(Default)]
 struct Batch {
     cleared: Vec<Owner>,
-    saved: BTreeMap<(Owner, String), String>,
+    saved: BTreeMap<(Owner, String), Option<String>>,
 }
 
 impl Batch {
-    fn save(&mut self, owner: Owner, part: String, value: String) {
+    fn save(&mut self, owner: Owner, part: String, value: Option<String>) {
         self.saved.insert((owner, part), value);
     }
 
@@ -161,8 +174,12 @@ impl Batch {
         if self.cleared.contains(owner) {
             parts.clear();
         }
-        let saved = self.saved.iter().filter(|((other, _), _)| other == owner);
-        parts.extend(saved.filter_map(|((_, part), text)| Some((part.clone(), serde_json::from_str(text).ok()?))));
+        for ((_, part), text) in self.saved.iter().filter(|((other, _), _)| other == owner) {
+            match text.as_ref().and_then(|text| serde_json::from_str(text).ok()) {
+                Some(value) => drop(parts.insert(part.clone(), value)),
+                None => drop(parts.remove(part)),
+            }
+        }
         parts
     }
 
@@ -197,9 +214,12 @@ impl Keeper {
                 Err(TryRecvError::Disconnected) => break,
                 Err(TryRecvError::Empty) => {
                     self.write(&mut database, &mut batch);
-                    match orders.recv() {
+                    // What still waits, because somebody else holds the database, is not left to the next order.
+                    let wait = if batch.is_empty() { Duration::MAX } else { AGAIN };
+                    match orders.recv_timeout(wait) {
                         Ok(order) => order,
-                        Err(_) => break,
+                        Err(RecvTimeoutError::Timeout) => continue,
+                        Err(RecvTimeoutError::Disconnected) => break,
                     }
                 }
             };
@@ -286,8 +306,12 @@ impl Keeper {
 
     /// Says once that nothing is kept.
     fn fails(&mut self, fault: &Fault) {
-        warn!(%fault, path = %self.path.display(), "sessions are not kept");
-        set(&self.state, fault.to_string());
+        let reason = fault.to_string();
+        let known = self.state.lock().unwrap_or_else(PoisonError::into_inner).reason.as_ref() == Some(&reason);
+        if !known {
+            warn!(%fault, path = %self.path.display(), "sessions are not kept");
+        }
+        set(&self.state, reason);
         if !std::mem::replace(&mut self.told, true) {
             (self.complain)(format!(
                 "Ropewalk: sessions are kept in memory only and are lost when it ends: {}: {fault}",

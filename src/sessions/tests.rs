@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::editor::TodoStatus;
+use crate::outputs::NewOutput;
 use crate::ports::SystemClock;
 
 fn open(sessions: &Sessions, id: Option<&str>) -> (Arc<Session>, Vec<String>) {
@@ -48,7 +49,7 @@ fn the_longest_idle_sessions_are_dropped_and_never_a_busy_one() {
 
 #[test]
 fn what_is_done_before_a_session_is_back_is_done_in_its_turn() {
-    let session = Session::with("s", "/w", Parts::awaited(), None);
+    let session = Session::with("s", Arc::new(Standing::new("/w", None)), Parts::awaited(), None);
     let log: Arc<Mutex<Vec<String>>> = Arc::default();
     let note = |word: &'static str| {
         let log = Arc::clone(&log);
@@ -72,7 +73,7 @@ fn what_is_done_before_a_session_is_back_is_done_in_its_turn() {
 
 #[tokio::test(start_paused = true)]
 async fn what_never_comes_is_not_waited_for_for_ever() {
-    let session = Session::with("s", "/w", Parts::awaited(), None);
+    let session = Session::with("s", Arc::new(Standing::new("/w", None)), Parts::awaited(), None);
     session.then(|session| session.set_todos(&[todo("mine")]));
     session.ready(&SystemClock).await;
     assert_eq!(session.todos(), [todo("mine")]);
@@ -83,9 +84,9 @@ fn what_a_person_said_is_kept() {
     let session = Session::new("s");
     session.consent(|consents| consents.relent("nothing"));
     assert_eq!(session.part::<Consents>(CONSENTS), None);
-    session.consent(|consents| consents.grant("like", false, "edit", &[]));
+    session.consent(|consents| consents.grant("like", "edit", &[]));
     session.consent(|consents| consents.deny("exact", "edit", &[], Some("no")));
-    let later = Session::with("s", "/w", Parts::awaited(), None);
+    let later = Session::with("s", Arc::new(Standing::new("/w", None)), Parts::awaited(), None);
     later.restore(Some(lock(&session.parts).values.clone()));
     assert!(later.consents().granted("like") && later.consents().denied("exact").is_some());
     later.reset();
@@ -149,7 +150,44 @@ fn what_a_fork_was_shown_counts_once_it_is_adopted() {
 fn a_fork_is_judged_as_its_session() {
     let (session, settings) = (Session::new("s"), Settings::default());
     session.set_mode(Mode::Danger);
-    session.consent(|consents| consents.grant("like", false, "edit", &[]));
+    session.consent(|consents| consents.grant("like", "edit", &[]));
     let fork = session.fork();
     assert_eq!((fork.mode(&settings), fork.consents().granted("like")), (Mode::Danger, true));
+}
+
+#[test]
+fn what_is_said_for_good_counts_in_every_session_of_the_folder() {
+    let sessions = Sessions::default();
+    let ((one, _), (two, _)) = (open(&sessions, Some("one")), open(&sessions, Some("two")));
+    let (elsewhere, _) = sessions.open(Some("three"), || "/other".to_owned());
+    assert!(one.grant("like", true, "bash", &["ls".to_owned()]) && !one.grant("here", false, "bash", &[]));
+    assert_eq!([&one, &two, &elsewhere].map(|session| session.granted("like")), [true, true, false]);
+    assert_eq!([&one, &two].map(|session| session.granted("here")), [true, false]);
+    assert_eq!(sessions.beside(&one), ["one", "two"]);
+    // It outlives its session, and is taken back from any of them.
+    one.reset();
+    sessions.close("one");
+    assert!(open(&sessions, Some("one")).0.granted("like"));
+    let listed = two.remembered();
+    assert_eq!((listed.len(), listed[0].scope), (1, consents::Scope::Always));
+    assert_eq!(two.revoke(&[listed[0].id.clone()], false), (false, true));
+    assert!(!open(&sessions, Some("one")).0.granted("like"));
+    two.grant("again", true, "bash", &[]);
+    assert_eq!((two.revoke(&[], true), two.remembered()), ((false, true), vec![]));
+}
+
+#[test]
+fn what_is_still_being_written_when_a_session_is_reset_is_of_none_of_its_outputs() {
+    let session = Session::new("s");
+    let put = |text: &str| {
+        let (id, text) = ("o1".to_owned(), text.repeat(outputs::SPILL_FROM + 1).into());
+        let new = NewOutput { id, call_id: "c1".to_owned(), tool: "read".to_owned(), text, external: None, kind: None };
+        session.outputs().put(new, 1, true).write.unwrap()
+    };
+    let before = put("a");
+    assert_eq!(session.reset(), Vec::<PathBuf>::new());
+    let after = put("b");
+    let path = PathBuf::from("/state/outputs/a");
+    assert_eq!(session.outputs().written(before, Some(path.clone())), [path], "nobody wants it");
+    assert!(session.outputs().wants(after));
 }

@@ -28,4 +28,5 @@ mod registry;
 mod search;
 mod sessions;
 mod slot;
+mod storm;
 mod tidy;

@@ -31,13 +31,17 @@ impl Binary {
     }
 
     fn start_with(stderr: Stdio) -> Binary {
+        // What it keeps is nobody's business outside the build.
+        Binary::start_in(stderr, Path::new(env!("CARGO_TARGET_TMPDIR")))
+    }
+
+    fn start_in(stderr: Stdio, state: &Path) -> Binary {
         let mut child = Command::new(env!("CARGO_BIN_EXE_ropewalk"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(stderr)
             .env("RUST_LOG", "warn")
-            // What it keeps is nobody's business outside the build.
-            .env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"))
+            .env("XDG_STATE_HOME", state)
             .kill_on_drop(true)
             .spawn()
             .unwrap();
@@ -233,4 +237,50 @@ async fn a_log_that_is_closed_ends_nothing() {
     assert_eq!(binary.ask(1, "shutdown", Value::Null).await["result"], Value::Null);
     binary.notify("exit", Value::Null).await;
     assert_eq!(binary.code().await, Some(0));
+}
+
+/// Opens the session `pane` in the folder and gives its task list, as text.
+async fn kept(state: &Path, folder: &str) -> (Binary, Vec<String>) {
+    let mut binary = Binary::start_in(Stdio::null(), state);
+    binary.hello_in(None, json!({}), Some(folder)).await;
+    let todos = binary.ask(1, "ropewalk/todos", json!({ "sessionId": "pane" })).await;
+    let todos = todos["result"]["todos"].as_array().unwrap();
+    (binary, todos.iter().map(|todo| todo["content"].as_str().unwrap().to_owned()).collect())
+}
+
+#[tokio::test]
+async fn killed_in_the_middle_of_writing_it_finds_a_whole_list_again() {
+    let (state, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let folder = format!("file://{}", folder.path().canonicalize().unwrap().display());
+    let mut last = 0;
+    for round in 1..=5 {
+        let (mut binary, before) = kept(state.path(), &folder).await;
+        // Two at a time on one database.
+        let (mut beside, _) = kept(state.path(), &folder).await;
+        let numbers: std::collections::BTreeSet<&String> = before.iter().collect();
+        assert!(before.is_empty() || before.len() == 150 && numbers.len() == 1, "half a list: {before:?}");
+        let found: usize = before.first().map_or(0, |word| word[..8].parse().unwrap());
+        assert!(found >= last, "{found} after {last} was answered for and waited on");
+        for number in 0..40 * round {
+            let word = format!("{:08} {}", round * 1000 + number, "x".repeat(1000));
+            let todo = |id: usize| json!({ "id": id.to_string(), "content": word, "status": "pending" });
+            let todos: Vec<Value> = (0..150).map(todo).collect();
+            let params = json!({ "sessionId": "pane", "todos": todos });
+            binary.ask(2 + i64::try_from(number).unwrap(), "ropewalk/todos", params).await;
+            if number == 20 {
+                let other =
+                    json!({ "sessionId": "other", "todos": [{ "id": "1", "content": "o", "status": "pending" }] });
+                assert!(beside.ask(2, "ropewalk/todos", other).await.get("error").is_none());
+            }
+        }
+        if round == 3 {
+            // Ended in good order, everything is there.
+            binary.terminate();
+            binary.code().await;
+            last = round * 1000 + 40 * round - 1;
+        } else {
+            binary.child.kill().await.unwrap();
+        }
+        beside.child.kill().await.unwrap();
+    }
 }

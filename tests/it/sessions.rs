@@ -303,3 +303,33 @@ async fn a_session_is_closed_with_its_calls() {
     editor.accept_rest();
     assert_eq!(editor.leave().await, 0);
 }
+
+#[tokio::test]
+async fn consent_for_good_survives_a_restart_and_holds_in_every_session() {
+    let state = tempfile::tempdir().unwrap();
+    let outside = |session: &str, call: &str| json!({ "sessionId": session, "callId": call, "name": "read", "arguments": { "file_path": "/x" } });
+    let mut editor = keeping(state.path(), own_servers_off()).await;
+    let id = editor.request("ropewalk/callTool", outside("one", "r1"));
+    let (question, asked) = editor.asked("ropewalk/approve").await;
+    assert_eq!(asked["calls"][0]["suggestedRule"], "read(//x)", "{asked}");
+    editor.respond(&question, json!({ "decisions": [{ "callId": "r1", "decision": "always" }] }));
+    editor.result(id).await;
+    editor.ask("ropewalk/resetSession", json!({ "sessionId": "one" })).await;
+    assert_eq!(editor.leave().await, 0);
+
+    let mut editor = keeping(state.path(), own_servers_off()).await;
+    // Not asked: there is no such file.
+    assert_eq!(call(&mut editor, outside("two", "r1")).await["error"]["kind"], "notFound");
+    let grants = editor.ask("ropewalk/grants", json!({ "sessionId": "three" })).await;
+    assert_eq!((&grants["grants"][0]["scope"], &grants["grants"][0]["targets"]), (&json!("always"), &json!(["/x"])));
+    let revoke = json!({ "sessionId": "three", "revoke": [grants["grants"][0]["id"]] });
+    assert_eq!(editor.ask("ropewalk/grants", revoke).await, json!({ "grants": [] }));
+    assert_eq!(editor.leave().await, 0);
+
+    let mut editor = keeping(state.path(), own_servers_off()).await;
+    let id = editor.request("ropewalk/callTool", outside("two", "r1"));
+    let (question, _) = editor.asked("ropewalk/approve").await;
+    editor.respond(&question, json!({ "decisions": [{ "callId": "r1", "decision": "deny" }] }));
+    assert_eq!(editor.result(id).await["status"], "denied");
+    assert_eq!(editor.leave().await, 0);
+}

@@ -180,6 +180,22 @@ async fn a_call_that_runs_beside_others_makes_only_such_calls() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn in_plan_mode_nothing_is_changed_by_a_batch_or_a_call_within_a_call() {
+    let (mut editor, _) = editor(&Gates::default()).await;
+    editor.ask("ropewalk/setMode", json!({ "mode": "plan" })).await;
+    let mut child = edit("two", "TWO");
+    child["session"] = json!("child");
+    // A tool that only looks may run, and what it calls is judged for itself.
+    let id = batch(&mut editor, &[edit("one", "1"), read(), nest("nest_beside", &[child, read(), edit("one", "1")])]);
+    let result = editor.result(id).await;
+    assert_eq!(statuses(&result), ["denied", "ok", "ok"], "{result}");
+    assert_eq!(text(&result["results"][2]), "c3.1 edit unavailable\nc3.2 read ok\nc3.3 edit unavailable", "{result}");
+    assert_eq!(editor.buffers[URI].text, "one!\ntwo\n");
+    editor.accept_rest();
+    assert_eq!(editor.leave().await, 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_person_asked_about_a_call_within_a_call_has_all_the_time() {
     let (mut editor, _) = editor(&Gates::default()).await;
     let shell = call("shell", json!({ "word": "cargo build" }));
@@ -323,7 +339,7 @@ fn forget_times(value: &mut Value) {
 async fn the_same_session_twice_is_the_same_byte_for_byte() {
     let first = script().await;
     assert!(first.contains("\"denied\"") && first.contains("reportIn"), "{first}");
-    for _ in 0..3 {
+    for _ in 0..20 {
         assert_eq!(script().await, first);
     }
 }

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::kit::{Desk, FakeTool, decided, decided_with, params, said, text};
+use crate::config::Mode;
 use crate::dispatch::call::{AppliedPart, DecisionKind};
 use crate::dispatch::{CallParams, Status};
-use crate::editor::{ApproveResult, Consent};
+use crate::editor::{ApproveResult, Consent, News};
 use crate::permissions::Rule;
 use crate::ports::MemoryDisk;
+use crate::sessions::requests::{GrantsParams, SessionRequest, SetModeParams};
 use crate::text::{Splice, Text};
 use crate::tool::{ErrorKind, Plan, ToolError};
 use crate::tools;
@@ -393,4 +395,120 @@ async fn nothing_is_read_for_a_call_that_nobody_can_consent_to() {
     assert_eq!(desk.call_with(by(&preview.preview_id)).await.status, Status::Ok);
     assert_eq!(desk.call_with(by(&preview.preview_id)).await.status, Status::Denied);
     assert_eq!(PLANNED.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test]
+async fn consent_for_good_counts_in_every_session_until_it_is_taken_back() {
+    let desk = desk();
+    let write = |session: &str| CallParams {
+        session_id: Some(session.to_owned()),
+        ..params("write", write("/out/new.txt", "x\n"))
+    };
+    desk.answer(|params| decided(params, Consent::Always));
+    assert_eq!(desk.call_with(write("one")).await.status, Status::Ok);
+    assert_eq!(desk.call_with(write("two")).await.status, Status::Ok);
+    assert_eq!(desk.questions(), 1);
+    // By the time it is told that something changed it has.
+    let told = desk.editor.told.lock().unwrap().clone();
+    let last = told.iter().rposition(|news| matches!(news, News::Approvals(_))).unwrap();
+    assert!(matches!(&told[last], News::Approvals(changed) if changed.session_id == "one" && changed.waiting == 0));
+    let ask = |revoke: &[String]| {
+        let grants = GrantsParams { session_id: Some("two".to_owned()), revoke: revoke.to_vec(), revoke_all: false };
+        desk.dispatch.ask_session(SessionRequest::Grants(grants))
+    };
+    let listed = ask(&[]).await.unwrap();
+    assert_eq!(
+        (&listed["grants"][0]["scope"], &listed["grants"][0]["targets"]),
+        (&json!("always"), &json!(["/out/new.txt"]))
+    );
+    let left = ask(&[listed["grants"][0]["id"].as_str().unwrap().to_owned()]).await.unwrap();
+    assert_eq!(left, json!({ "grants": [] }));
+    assert_eq!(desk.call_with(write("one")).await.status, Status::Denied);
+}
+
+#[tokio::test]
+async fn in_danger_mode_nothing_is_remembered() {
+    let desk = desk();
+    let dispatch = Arc::clone(&desk.dispatch);
+    // The person sets it while the question is open.
+    desk.answer(move |params| {
+        let mode = SetModeParams { session_id: None, mode: Mode::Danger };
+        drop(dispatch.ask_session(SessionRequest::SetMode(mode)));
+        decided(params, Consent::Always)
+    });
+    assert_eq!(desk.call("write", write("/out/new.txt", "x\n")).await.status, Status::Ok);
+    let grants = desk.dispatch.ask_session(SessionRequest::Grants(GrantsParams::default())).await.unwrap();
+    assert_eq!(grants, json!({ "grants": [] }));
+}
+
+#[tokio::test]
+async fn a_mode_that_is_set_while_a_question_is_open_counts() {
+    let desk = desk();
+    let dispatch = Arc::clone(&desk.dispatch);
+    desk.answer(move |params| {
+        let mode = SetModeParams { session_id: None, mode: Mode::Plan };
+        drop(dispatch.ask_session(SessionRequest::SetMode(mode)));
+        decided(params, Consent::Once)
+    });
+    let result = desk.call("write", write("/out/new.txt", "x\n")).await;
+    assert!(result.status == Status::Denied && text(&result).contains("plan mode"), "{}", text(&result));
+    assert_eq!(desk.disk.bytes("/out/new.txt"), None);
+}
+
+#[tokio::test]
+async fn other_arguments_that_reach_what_is_asked_about_singly_are_asked_about() {
+    let desk = desk();
+    desk.answer(|params| {
+        decided_with(params, Consent::Session, Some(&json!({"path": ".envrc", "content": "evil\n"})), None)
+    });
+    let result = desk.call("write", write("/out/mine.txt", "m\n")).await;
+    assert_eq!((result.status, desk.questions()), (Status::Denied, 2), "{}", text(&result));
+    let asked = desk.editor.asked.lock().unwrap().last().cloned().unwrap();
+    assert_eq!(asked.calls[0].targets, ["/w/.envrc"]);
+    assert_eq!(desk.disk.bytes("/w/.envrc").unwrap(), b"export A=1\n");
+    // Of the same file, what the person wrote is what they want.
+    desk.call("read", json!({ "file_path": "/w/a.txt" })).await;
+    desk.answer(|params| decided(params, Consent::Once));
+    desk.call("read", json!({ "file_path": ".envrc" })).await;
+    desk.answer(|params| {
+        decided_with(params, Consent::Once, Some(&json!({"path": ".envrc", "content": "theirs\n"})), None)
+    });
+    assert_eq!(desk.call("write", write(".envrc", "m\n")).await.status, Status::Ok);
+    assert_eq!((desk.disk.bytes("/w/.envrc").unwrap(), desk.questions()), (b"theirs\n".to_vec(), 4));
+}
+
+#[tokio::test]
+async fn of_several_decisions_on_one_call_a_no_counts_and_those_on_others_do_not() {
+    let desk = desk();
+    desk.answer(|params| {
+        let mut answer = decided(params, Consent::Once);
+        answer.decisions.extend(decided(params, Consent::Deny).decisions);
+        answer
+    });
+    assert_eq!(desk.call("write", write("/out/new.txt", "x\n")).await.status, Status::Denied);
+    desk.answer(|params| {
+        let mut answer = decided(params, Consent::Always);
+        answer.decisions[0].call_id = "another".to_owned();
+        answer
+    });
+    assert_eq!(desk.call("write", write("/out/other.txt", "x\n")).await.status, Status::Denied);
+    let grants = desk.dispatch.ask_session(SessionRequest::Grants(GrantsParams::default())).await.unwrap();
+    assert_eq!(grants["grants"].as_array().unwrap().len(), 1, "the no to the first: {grants}");
+    // A no to exactly this can be taken back.
+    assert_eq!(desk.call("write", write("/out/new.txt", "x\n")).await.status, Status::Denied);
+    assert_eq!(desk.questions(), 2);
+    let all = GrantsParams { revoke_all: true, ..GrantsParams::default() };
+    desk.dispatch.ask_session(SessionRequest::Grants(all)).await.unwrap();
+    desk.answer(|params| decided(params, Consent::Once));
+    assert_eq!(desk.call("write", write("/out/new.txt", "x\n")).await.status, Status::Ok);
+}
+
+#[tokio::test]
+async fn the_question_suggests_a_rule_that_would_let_the_call_pass() {
+    let desk = desk();
+    desk.call("write", write("/out/new.txt", "x\n")).await;
+    desk.call("write", write(".envrc", "x\n")).await;
+    let asked = desk.editor.asked.lock().unwrap().clone();
+    let rules: Vec<Option<&str>> = asked.iter().map(|asked| asked.calls[0].suggested_rule.as_deref()).collect();
+    assert_eq!(rules, [Some("write(//out/new.txt)"), None]);
 }

@@ -294,3 +294,23 @@ proptest! {
         prop_assert!(looked.told().len() <= budget);
     }
 }
+
+proptest! {
+    #[test]
+    fn whoever_goes_on_to_the_end_gets_every_byte_once(
+        text in "[ab\u{e9}\u{1f600}\r\n]{0,80}",
+        rooms in proptest::collection::vec(1usize..12, 1..8),
+        limits in proptest::collection::vec(1usize..5, 1..4),
+    ) {
+        let (mut whole, mut at, mut pages) = (String::new(), Some(Next { offset: 1, column: 1 }), 0);
+        while let Some(next) = at.take().filter(|_| !text.is_empty()) {
+            let looked = window(&text, next.offset, next.column, limits[pages % limits.len()], rooms[pages % rooms.len()]);
+            prop_assert!(!looked.text.is_empty(), "{next:?}");
+            whole.push_str(&looked.text);
+            at = looked.next;
+            pages += 1;
+            prop_assert!(pages < 1000);
+        }
+        prop_assert_eq!(whole, text);
+    }
+}

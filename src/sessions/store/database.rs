@@ -1,14 +1,14 @@
 //! The database: one generic table of parts. It is written only when it is ours, whole, and of a shape we know.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 use serde_json::Value;
 use tracing::{debug, warn};
 
-use super::Owner;
+use super::{Owner, STANDING, place};
 
 /// The shape of the tables, in `user_version`.
 const SCHEMA: i64 = 1;
@@ -40,6 +40,9 @@ pub(super) enum Fault {
     /// It is no database, or damaged. It is left as it is.
     #[error("it is damaged, or no database of ours ({0}); it was left as it is: move it away to begin a new one")]
     Damaged(String),
+    /// Another file is in its place, or none.
+    #[error("it was moved away or replaced; start Ropewalk anew to keep sessions again")]
+    Gone,
     /// It may not be written.
     #[error("it cannot be written")]
     ReadOnly,
@@ -64,11 +67,17 @@ impl From<rusqlite::Error> for Fault {
 }
 
 /// An open database.
-pub(super) struct Database(Connection);
+pub(super) struct Database {
+    connection: Connection,
+    path: PathBuf,
+    /// The file that was opened, by device and number.
+    file: (u64, u64),
+}
 
 impl Database {
     /// Opens the database of an existing file; makes the tables in an empty one.
     pub(super) fn open(path: &Path) -> Result<Database, Fault> {
+        let file = place::file(path).ok_or(Fault::Gone)?;
         let flags =
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let mut connection = Connection::open_with_flags(path, flags)?;
@@ -100,12 +109,22 @@ impl Database {
             transaction.execute_batch(CREATE)?;
         }
         transaction.commit()?;
-        Ok(Database(connection))
+        let database = Database { connection, path: path.to_owned(), file };
+        database.there()?;
+        Ok(database)
+    }
+
+    /// Whether the file that was opened is still the one at its place. What is written into another is lost, and its log
+    /// could harm whatever has taken the place.
+    fn there(&self) -> Result<(), Fault> {
+        if place::file(&self.path) == Some(self.file) { Ok(()) } else { Err(Fault::Gone) }
     }
 
     /// All parts of a session. One that cannot be read is told to the log and left out.
     pub(super) fn load(&mut self, owner: &Owner) -> Result<BTreeMap<String, Value>, Fault> {
-        let mut statement = self.0.prepare("SELECT part, value FROM session_parts WHERE session = ?1 AND root = ?2")?;
+        self.there()?;
+        let mut statement =
+            self.connection.prepare("SELECT part, value FROM session_parts WHERE session = ?1 AND root = ?2")?;
         let rows = statement.query_map(params![owner.session, owner.root], |row| {
             Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
         })?;
@@ -124,11 +143,12 @@ impl Database {
     pub(super) fn write(
         &mut self,
         cleared: &[Owner],
-        saved: &BTreeMap<(Owner, String), String>,
+        saved: &BTreeMap<(Owner, String), Option<String>>,
         now: u64,
     ) -> Result<(), Fault> {
+        self.there()?;
         let now = i64::try_from(now).unwrap_or(i64::MAX);
-        let transaction = self.0.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        let transaction = self.connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         {
             let mut clear = transaction.prepare("DELETE FROM session_parts WHERE session = ?1 AND root = ?2")?;
             for owner in cleared {
@@ -138,21 +158,26 @@ impl Database {
                 "INSERT INTO session_parts (session, root, part, value, updated) VALUES (?1, ?2, ?3, ?4, ?5)
                  ON CONFLICT (session, root, part) DO UPDATE SET value = excluded.value, updated = excluded.updated",
             )?;
+            let mut remove =
+                transaction.prepare("DELETE FROM session_parts WHERE session = ?1 AND root = ?2 AND part = ?3")?;
             for ((owner, part), value) in saved {
-                save.execute(params![owner.session, owner.root, part, value, now])?;
+                match value {
+                    Some(value) => save.execute(params![owner.session, owner.root, part, value, now])?,
+                    None => remove.execute(params![owner.session, owner.root, part])?,
+                };
             }
         }
         transaction.commit()?;
         Ok(())
     }
 
-    /// Removes the sessions of which no part was written since `before` (seconds since 1970).
+    /// Removes the sessions (and nothing that is kept for good) of which no part was written since `before` (seconds since 1970).
     pub(super) fn prune(&mut self, before: u64) -> Result<(), Fault> {
         let before = i64::try_from(before).unwrap_or(i64::MAX);
-        let old = "DELETE FROM session_parts WHERE updated < ?1 AND NOT EXISTS (
+        let old = "DELETE FROM session_parts WHERE updated < ?1 AND substr(part, 1, length(?2)) <> ?2 AND NOT EXISTS (
             SELECT 1 FROM session_parts AS newer
             WHERE newer.session = session_parts.session AND newer.root = session_parts.root AND newer.updated >= ?1)";
-        self.0.execute(old, params![before])?;
+        self.connection.execute(old, params![before, STANDING])?;
         Ok(())
     }
 }

@@ -35,6 +35,12 @@ pub(super) fn prepare(folder: &Path, file: &Path) -> Result<(), String> {
     Ok(())
 }
 
+/// Which file is at a place, by device and number.
+#[expect(clippy::disallowed_methods, reason = "SQLite opens this file by itself, so that the port has no part in it")]
+pub(super) fn file(path: &Path) -> Option<(u64, u64)> {
+    std::fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
+}
+
 /// Whether a folder or file belongs to us and nobody else may write it. A file that others may read is closed to them.
 #[expect(clippy::disallowed_methods, reason = "SQLite opens this file by itself, so that the port has no part in it")]
 fn ours(path: &Path, file: bool) -> Result<(), String> {

@@ -229,3 +229,99 @@ async fn one_that_is_held_from_the_start_is_off_for_this_run() {
     other.execute_batch("BEGIN EXCLUSIVE").unwrap();
     is_off(folder.path(), "another program holds it").await;
 }
+
+#[tokio::test]
+async fn what_could_not_be_written_is_written_as_soon_as_it_can_be() {
+    let folder = folder();
+    let (store, told) = start(folder.path());
+    store.save(owner("a"), "todos", &json!(1));
+    store.flush().await;
+    let other = Connection::open(folder.path().join(FILE)).unwrap();
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    store.save(owner("a"), "todos", &json!(2));
+    store.flush().await;
+    assert!(!store.state().kept && told.lock().unwrap()[0].contains("another program holds it"));
+    other.execute_batch("COMMIT").unwrap();
+    // Nothing more is handed over.
+    let written = || other.query_row("SELECT value FROM session_parts", [], |row| row.get::<_, String>(0)).unwrap();
+    while written() != "2" {
+        tokio::task::yield_now().await;
+    }
+    while !store.state().kept {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_database_that_was_moved_or_replaced_is_written_no_more() {
+    for replaced in [None, Some(&b"something else"[..])] {
+        let folder = folder();
+        let (store, told) = start(folder.path());
+        store.save(owner("a"), "todos", &json!(1));
+        store.flush().await;
+        let (file, away) = (folder.path().join(FILE), folder.path().join("away"));
+        fs::rename(&file, &away).unwrap();
+        if let Some(bytes) = replaced {
+            fs::write(&file, bytes).unwrap();
+        }
+        store.save(owner("a"), "todos", &json!(2));
+        store.flush().await;
+        let reason = store.state().reason.unwrap();
+        assert!(reason.contains("moved away or replaced"), "{reason}");
+        assert_eq!((told.lock().unwrap().len(), fs::read(&file).ok().as_deref()), (1, replaced));
+        assert_eq!(load(&store, owner("a")).await, BTreeMap::new());
+    }
+}
+
+#[tokio::test]
+async fn what_is_too_long_takes_the_place_of_nothing_older() {
+    let folder = folder();
+    let (store, _) = start(folder.path());
+    store.save(owner("a"), "consents", &json!("granted"));
+    store.save(owner("a"), "consents", &json!("x".repeat(MAX_PART)));
+    assert_eq!(load(&store, owner("a")).await, BTreeMap::new());
+    store.save(owner("a"), "consents", &json!("granted"));
+    store.remove_part(owner("a"), "consents");
+    assert_eq!(load(&store, owner("a")).await, BTreeMap::new());
+    drop(store);
+    assert_eq!(load(&start(folder.path()).0, owner("a")).await, BTreeMap::new());
+}
+
+#[tokio::test]
+async fn what_is_kept_for_good_is_not_pruned() {
+    let folder = folder();
+    let (store, _) = start_on(folder.path(), 100);
+    store.save(owner(""), &format!("{STANDING}1"), &json!(1));
+    store.save(owner("old"), "todos", &json!(1));
+    store.flush().await;
+    drop(store);
+    let (store, _) = start_on(folder.path(), 1000);
+    assert_eq!((load(&store, owner("")).await.len(), load(&store, owner("old")).await.len()), (1, 0));
+}
+
+#[tokio::test]
+async fn a_database_that_is_overwritten_while_it_is_open_costs_only_itself() {
+    for bytes in [Vec::new(), vec![0xa5; 40_000]] {
+        let folder = folder();
+        let (store, told) = start(folder.path());
+        store.save(owner("a"), "todos", &json!(1));
+        store.flush().await;
+        for name in [FILE.to_owned(), format!("{FILE}-wal")] {
+            // The same file with another content.
+            fs::write(folder.path().join(name), &bytes).unwrap();
+        }
+        for number in 0..5 {
+            store.save(owner("a"), "todos", &json!(number));
+            store.save(owner(&number.to_string()), "todos", &json!("x".repeat(10_000)));
+            store.flush().await;
+        }
+        load(&store, owner("a")).await;
+        // Kept or not, it is said, once.
+        assert_eq!(told.lock().unwrap().len(), usize::from(!store.state().kept));
+        drop(store);
+        // The next one says so too, or has what was kept.
+        let (next, told) = start(folder.path());
+        load(&next, owner("a")).await;
+        assert_eq!(told.lock().unwrap().len(), usize::from(!next.state().kept));
+    }
+}

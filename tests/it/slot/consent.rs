@@ -53,7 +53,7 @@ async fn an_edit_that_depends_on_another_is_asked_about_with_the_diff_of_its_mom
     assert_eq!(statuses(&result), ["ok", "ok", "denied", "error"], "{result}");
     assert_eq!(disk.bytes("/out/b.txt").unwrap(), b"one\n2\n");
     assert_eq!(disk.bytes("/out/c.txt").unwrap(), b"three\n");
-    assert_eq!(waiting(&mut editor), [1, 0, 2, 0, 1, 0]);
+    assert_eq!(waiting(&mut editor), [1, 0, 2, 0, 0, 1, 0]);
     events(&mut editor, |_| false).await;
     assert_eq!(editor.leave().await, 0);
 }

@@ -3,6 +3,10 @@
 //!
 //! One rule keeps this safe: only a value that does not validate is touched, and what takes its place must validate.
 
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+
+use jsonschema::Validator;
 use serde_json::{Map, Value};
 
 use super::arguments::Scan;
@@ -14,6 +18,10 @@ const EXACT_DIGITS: usize = 15;
 /// Schemas nested deeper are left alone.
 const DEEPEST: usize = 32;
 
+/// Values (each with all in it) are held against other branches of a choice than the first until so many were, one
+/// within another counted again: choices within choices multiply.
+const TRIED: usize = 200_000;
+
 /// Arguments and what was done to them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Coerced {
@@ -23,14 +31,19 @@ pub(super) struct Coerced {
     pub repairs: Vec<String>,
 }
 
-/// Brings `given` to `schema` as far as that loses nothing; what still does not fit is for validation to tell. The
-/// error is a parameter given twice, under two names, with different values.
-pub(super) fn coerce(schema: &Value, aliases: &[(&str, &str)], given: Map<String, Value>) -> Result<Coerced, String> {
+/// Brings `given` to `schema`, whose validator `whole` is, as far as that loses nothing; what still does not fit is for
+/// validation to tell. The error is a parameter given twice, under two names, with different values.
+pub(super) fn coerce(
+    schema: &Value,
+    whole: &Validator,
+    aliases: &[(&str, &str)],
+    given: Map<String, Value>,
+) -> Result<Coerced, String> {
     let mut repairs = Vec::new();
     let named = rename(schema, aliases, given, &mut repairs, &[])?;
     let value = Value::Object(named);
-    let coercion = Coercion { root: schema, aliases };
-    let value = if coercion.fits(schema, &value) {
+    let coercion = Coercion { root: schema, aliases, validators: RefCell::default(), left: Cell::new(TRIED) };
+    let value = if whole.is_valid(&value) {
         value
     } else {
         coercion.mended(schema, &value, &mut Vec::new(), &mut repairs).unwrap_or(value)
@@ -94,11 +107,28 @@ fn rename(
 struct Coercion<'a> {
     root: &'a Value,
     aliases: &'a [(&'a str, &'a str)],
+    /// The validators of parts of `root`, by where these are: each is made once, however many items it is for.
+    validators: RefCell<HashMap<*const Value, Option<Validator>>>,
+    /// What may still be tried.
+    left: Cell<usize>,
 }
 
-impl Coercion<'_> {
+impl<'a> Coercion<'a> {
     /// Whether a value validates against a part of the schema.
-    fn fits(&self, schema: &Value, value: &Value) -> bool {
+    fn fits(&self, schema: &'a Value, value: &Value) -> bool {
+        let mut validators = self.validators.borrow_mut();
+        let validator = validators.entry(std::ptr::from_ref(schema)).or_insert_with(|| self.compiled(schema));
+        validator.as_ref().is_some_and(|validator| validator.is_valid(value))
+    }
+
+    /// Whether a value may be held against another branch.
+    fn may_try(&self, value: &Value) -> bool {
+        let left = self.left.get().checked_sub(1 + members(value));
+        self.left.set(left.unwrap_or_default());
+        left.is_some()
+    }
+
+    fn compiled(&self, schema: &Value) -> Option<Validator> {
         let mut schema = schema.clone();
         if let Value::Object(fields) = &mut schema {
             for key in ["$defs", "definitions"] {
@@ -107,14 +137,14 @@ impl Coercion<'_> {
                 }
             }
         }
-        jsonschema::validator_for(&schema).is_ok_and(|validator| validator.is_valid(value))
+        jsonschema::validator_for(&schema).ok()
     }
 
     /// What a value that does not fit becomes; `None` when nothing can be done. Objects and arrays come back mended as
     /// far as possible, so that validation tells only what is really wrong.
     fn mended(
         &self,
-        schema: &Value,
+        schema: &'a Value,
         value: &Value,
         path: &mut Vec<String>,
         repairs: &mut Vec<String>,
@@ -123,7 +153,10 @@ impl Coercion<'_> {
             return None;
         }
         let mut partly = None;
-        for branch in branches(schema, self.root) {
+        for (index, branch) in branches(schema, self.root).into_iter().enumerate() {
+            if index > 0 && !self.may_try(value) {
+                break;
+            }
             let said = repairs.len();
             let Some(candidate) = self.candidate(branch, value, path, repairs) else { continue };
             if self.fits(schema, &candidate) {
@@ -142,7 +175,7 @@ impl Coercion<'_> {
 
     fn candidate(
         &self,
-        schema: &Value,
+        schema: &'a Value,
         value: &Value,
         path: &mut Vec<String>,
         repairs: &mut Vec<String>,
@@ -167,7 +200,7 @@ impl Coercion<'_> {
 
     fn fields(
         &self,
-        schema: &Value,
+        schema: &'a Value,
         fields: &Map<String, Value>,
         path: &mut Vec<String>,
         repairs: &mut Vec<String>,
@@ -209,7 +242,7 @@ impl Coercion<'_> {
         Value::Object(out)
     }
 
-    fn items(&self, schema: &Value, items: &[Value], path: &mut Vec<String>, repairs: &mut Vec<String>) -> Value {
+    fn items(&self, schema: &'a Value, items: &[Value], path: &mut Vec<String>, repairs: &mut Vec<String>) -> Value {
         let Some(declared) = schema.get("items").filter(|items| items.is_object()) else {
             return Value::Array(items.to_vec());
         };
@@ -300,7 +333,7 @@ fn plain_digits(text: &str) -> bool {
 /// not keep.
 fn whole_json(text: &str) -> Option<Value> {
     let value: Value = serde_json::from_str(text).ok()?;
-    let (mut scan, mut colons, mut number, mut exact) = (Scan::default(), 0, String::new(), true);
+    let (mut scan, mut count, mut number, mut exact) = (Scan::default(), 0, String::new(), true);
     for character in text.chars().chain(std::iter::once(' ')) {
         let outside = !scan.inside();
         scan.step(character);
@@ -316,15 +349,24 @@ fn whole_json(text: &str) -> Option<Value> {
                 number.parse::<u64>().is_ok_and(|whole| i64::try_from(whole).is_ok()) || decimal(&number).is_some();
             number.clear();
         }
-        colons += usize::from(character == ':');
+        count += usize::from(character == ':');
     }
-    (exact && colons == members(&value)).then_some(value)
+    (exact && count == colons(&value)).then_some(value)
 }
 
 /// How many members all objects in a value have.
+fn colons(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().map(colons).sum(),
+        Value::Object(fields) => fields.len() + fields.values().map(colons).sum::<usize>(),
+        _ => 0,
+    }
+}
+
+/// How many values are in a value.
 fn members(value: &Value) -> usize {
     match value {
-        Value::Array(items) => items.iter().map(members).sum(),
+        Value::Array(items) => items.len() + items.iter().map(members).sum::<usize>(),
         Value::Object(fields) => fields.len() + fields.values().map(members).sum::<usize>(),
         _ => 0,
     }
@@ -342,6 +384,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use serde_json::json;
+
+    fn coerce(schema: &Value, aliases: &[(&str, &str)], given: Map<String, Value>) -> Result<Coerced, String> {
+        super::coerce(schema, &jsonschema::validator_for(schema).unwrap(), aliases, given)
+    }
 
     fn schema() -> Value {
         json!({

@@ -322,7 +322,20 @@ impl Dispatch {
         let since = self.workspace.ports.clock.now();
         let kind = (turn, shared, depth);
         let lineage = Lineage::new(open.number, &call_id, &session, kind, &cancel, (ticket, parents));
-        Admitted { params, session, number, call_id, cancel, lineage, _open: open, since, misfit, member: None, early, after }
+        Admitted {
+            params,
+            session,
+            number,
+            call_id,
+            cancel,
+            lineage,
+            _open: open,
+            since,
+            misfit,
+            member: None,
+            early,
+            after,
+        }
     }
 
     /// The session of a name. One whose name is not taken lives only for what is asked of it.
@@ -563,8 +576,10 @@ fn millis(duration: Duration) -> u64 {
 fn replaced(tool: &str) -> ToolError {
     ToolError::new(
         crate::tool::ErrorKind::Unavailable,
-        format!("`{tool}` was replaced by another tool of that name while the call waited; nothing was run. Look at the \
-                 list of tools, and send the call again if it still fits."),
+        format!(
+            "`{tool}` was replaced by another tool of that name while the call waited; nothing was run. Look at the \
+                 list of tools, and send the call again if it still fits."
+        ),
     )
 }
 

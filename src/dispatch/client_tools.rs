@@ -159,7 +159,7 @@ impl Dispatch {
         self: &Arc<Self>,
         params: UnregisterToolsParams,
     ) -> BoxFuture<'static, UnregisterToolsResult> {
-        self.in_turn(move |dispatch| dispatch.unregistered(params))
+        self.in_turn(move |dispatch| dispatch.unregistered(&params))
     }
 
     /// Does something in the order in which tools join and leave, whether anybody waits for the answer or not.
@@ -184,11 +184,8 @@ impl Dispatch {
         let able = self.workspace.editor.abilities().run_tool;
         let named = |given: &Value| given["name"].as_str().unwrap_or_default().to_owned();
         let names: Vec<String> = params.tools.iter().map(named).collect();
-        let read: Vec<Result<ClientTool, String>> = params
-            .tools
-            .into_iter()
-            .map(|given| if able { read(given) } else { Err(UNABLE.to_owned()) })
-            .collect();
+        let read: Vec<Result<ClientTool, String>> =
+            params.tools.into_iter().map(|given| if able { read(given) } else { Err(UNABLE.to_owned()) }).collect();
         let (mut fit, mut became) = (Vec::new(), Vec::new());
         for tool in read {
             became.push(tool.map(|tool| {
@@ -216,7 +213,7 @@ impl Dispatch {
         RegisterToolsResult { tools }
     }
 
-    fn unregistered(&self, params: UnregisterToolsParams) -> UnregisterToolsResult {
+    fn unregistered(&self, params: &UnregisterToolsParams) -> UnregisterToolsResult {
         let removed = self.tools.leave_all(&params.names);
         let mut left: BTreeSet<&String> = removed.iter().collect();
         let unknown = params.names.iter().filter(|name| !left.remove(name)).cloned().collect();

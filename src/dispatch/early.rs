@@ -62,11 +62,7 @@ pub(super) fn may(entry: &Entry) -> bool {
 
 impl Dispatch {
     fn stamp(&self) -> Stamp {
-        Stamp {
-            world: self.world.now(),
-            settings: self.workspace.settings(),
-            roots: self.workspace.roots(),
-        }
+        Stamp { world: self.world.now(), settings: self.workspace.settings(), roots: self.workspace.roots() }
     }
 
     /// Starts a read whose arguments are there, if it may run without anybody being asked. `lost` is called when no

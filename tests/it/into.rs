@@ -181,8 +181,8 @@ async fn a_flood_of_pieces_mixes_nothing_up_and_typing_goes_on() {
         piece(&editor, &format!("d{}", number % 700), ["", "nobody", "write", "bash"][number % 4], 99, "{\"x", false);
     }
     // Then those of 40 calls, interleaved and cut everywhere, within escapes and pairs of them too.
-    for at in (0..whole.len()) {
-        let delta = &whole[at..at + 1];
+    for at in 0..whole.len() {
+        let delta = &whole[at..=at];
         for call in 0..40 {
             piece(&editor, &format!("c{call}"), if at == 0 { "read" } else { "" }, call, delta, at + 1 == whole.len());
         }

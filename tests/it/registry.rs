@@ -325,7 +325,11 @@ async fn what_comes_after_tools_that_join_sees_them_without_waiting_for_the_answ
     let told = editor.result(joining).await;
     let count = |status: &str| told["tools"].as_array().unwrap().iter().filter(|tool| tool["status"] == status).count();
     assert_eq!((count("registered"), count("refused")), (1000, 200));
-    assert!(told["tools"][1199]["reason"].as_str().unwrap().starts_with("there are 1000 tools"), "{}", told["tools"][1199]);
+    assert!(
+        told["tools"][1199]["reason"].as_str().unwrap().starts_with("there are 1000 tools"),
+        "{}",
+        told["tools"][1199]
+    );
     assert!(editor.result(listing).await["tools"].as_array().unwrap().len() >= 1000);
     assert_eq!(editor.result(previewing).await["valid"], true);
     assert_eq!(changes(&mut editor).await, [json!({})], "the list changed once");
@@ -347,10 +351,8 @@ async fn a_call_that_waits_runs_only_the_tool_it_was_admitted_for() {
     for (again, kind) in [(false, "unknownTool"), (true, "unavailable")] {
         let running = call(&mut editor, "first", json!({ "word": "x" }));
         let (id, _) = editor.asked("ropewalk/runTool").await;
-        let waiting = editor.request(
-            "ropewalk/callTool",
-            json!({ "callId": "waits", "name": "second", "arguments": { "word": "x" } }),
-        );
+        let waiting = editor
+            .request("ropewalk/callTool", json!({ "callId": "waits", "name": "second", "arguments": { "word": "x" } }));
         editor.ask("ropewalk/unregisterTools", json!({ "names": ["second"] })).await;
         if again {
             // Of the same name, and not harmless any more.
@@ -369,9 +371,7 @@ async fn a_call_that_waits_runs_only_the_tool_it_was_admitted_for() {
     let (id, _) = editor.asked("ropewalk/runTool").await;
     let waiting = editor
         .request("ropewalk/callTool", json!({ "callId": "waits", "name": "second", "arguments": { "word": "x" } }));
-    editor
-        .ask("ropewalk/updateSession", json!({ "sessionId": "default", "tools": { "disable": ["second"] } }))
-        .await;
+    editor.ask("ropewalk/updateSession", json!({ "sessionId": "default", "tools": { "disable": ["second"] } })).await;
     editor.respond(&id, json!({ "content": [] }));
     assert_eq!(editor.result(running).await["status"], "ok");
     let result = editor.result(waiting).await;

@@ -367,9 +367,11 @@ fn choices_within_choices_do_not_multiply() {
     let mut part = json!({ "type": "integer" });
     let mut value = json!("x");
     for _ in 0..6 {
-        let way = |n: i32| json!({
-            "type": "object", "properties": { "a": part, "n": { "const": n } }, "required": ["a", "n"],
-        });
+        let way = |n: i32| {
+            json!({
+                "type": "object", "properties": { "a": part, "n": { "const": n } }, "required": ["a", "n"],
+            })
+        };
         part = json!({ "anyOf": [way(1), way(2), way(3)] });
         value = json!({ "a": value });
     }

@@ -113,7 +113,8 @@ impl<E> Streams<E> {
     /// Takes a piece; gives the number of its stream, if that goes on.
     pub(super) fn take(&mut self, session: &str, piece: ToolInputParams, kind: Option<Kind>) -> Option<u64> {
         let mut found = self.find(session, &piece.call_id);
-        if let Some(number) = found.filter(|number| self.all.get(number).is_some_and(|stream| stream.is_before(&piece))) {
+        if let Some(number) = found.filter(|number| self.all.get(number).is_some_and(|stream| stream.is_before(&piece)))
+        {
             self.remove(number);
             found = None;
         }
@@ -448,10 +449,8 @@ mod tests {
         streams.take("s", piece("c", "m1", 0, "rm -rf /tmp/"), None);
         streams.take("s", piece("c", "m2", 0, "ls"), None);
         assert_eq!(text(&streams), ("ls".to_owned(), State::Open));
-        let turned = |turn: &str, delta: &str| ToolInputParams {
-            turn_id: Some(turn.to_owned()),
-            ..piece("c", "", 0, delta)
-        };
+        let turned =
+            |turn: &str, delta: &str| ToolInputParams { turn_id: Some(turn.to_owned()), ..piece("c", "", 0, delta) };
         for (turn, delta, whole) in [("t1", "{", "{"), ("t1", "}", "{}"), ("t2", "[", "[")] {
             streams.take("t", turned(turn, delta), None);
             assert_eq!(streams.get("t", "c").unwrap().text, whole);

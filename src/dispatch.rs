@@ -23,6 +23,7 @@ mod guards;
 mod hooks;
 mod ids;
 mod input;
+mod joining;
 mod keep;
 mod late;
 mod names;
@@ -38,10 +39,13 @@ mod shape;
 mod tests;
 mod unread;
 mod validate;
+mod world;
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -74,12 +78,13 @@ use call::{AppliedPart, Timing};
 use calls::{Calls, OpenCall};
 use catalog::{Entry, Registry, undiscovered};
 use change::{Made, Stopped};
-use early::{Changes, Early};
+use early::Early;
 use events::Reporter;
 use execute::{Limits, cancelled, contained};
 use guards::{Guards, Watched, failure};
 use hooks::Beside;
 use input::{Claimed, Inputs};
+use joining::Joining;
 use keep::Keeper;
 use late::Late;
 use nested::{Inside, Kinship, Lineage};
@@ -87,6 +92,7 @@ use preview::Previews;
 use propose::Planned;
 use schedule::{Lane, Schedule, Ticket};
 use shape::Ending;
+use world::World;
 
 /// Takes calls and answers each exactly once.
 pub struct Dispatch {
@@ -111,9 +117,10 @@ pub struct Dispatch {
     keeper: Keeper,
     guards: Guards,
     inputs: Inputs,
-    /// Counts what may change what tools see.
-    changes: Arc<Changes>,
+    world: Arc<World>,
     hooks: hooks::Runner,
+    /// Tools that are about to join or leave.
+    joining: Joining,
 }
 
 /// A call that has its place in its session's order and has not run yet. Dropped, it gives its place up.
@@ -137,6 +144,8 @@ pub struct Admitted {
     member: Option<Member>,
     /// What was read for it before it came.
     early: Option<Early>,
+    /// Tools that were about to join or leave when it came: it waits until they have.
+    after: joining::Mark,
 }
 
 impl Drop for Admitted {
@@ -218,13 +227,9 @@ impl Dispatch {
     ) -> Arc<Dispatch> {
         let tools = Registry::new(tools);
         let jobs = Jobs::new(Arc::clone(&workspace.editor), Arc::clone(&workspace.ports.clock));
-        let guards = Guards::default();
-        let changes = Arc::<Changes>::default();
-        let (world, heard) = (guards.world(), Arc::clone(&changes));
-        workspace.documents.listen(Box::new(move |_| {
-            world.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            heard.one();
-        }));
+        let world = Arc::<World>::default();
+        let heard = Arc::clone(&world);
+        workspace.documents.listen(Box::new(move |_| heard.changed()));
         let programs = Arc::new(SystemPrograms::new(Arc::clone(&workspace.ports.clock)));
         Arc::new_cyclic(|me| Dispatch {
             tools,
@@ -242,9 +247,10 @@ impl Dispatch {
             nested: TaskTracker::new(),
             jobs,
             keeper: Keeper::default(),
-            guards,
+            guards: Guards::default(),
             inputs: Inputs::default(),
-            changes,
+            world,
+            joining: Joining::default(),
             hooks: hooks::Runner::new(programs),
         })
     }
@@ -255,10 +261,21 @@ impl Dispatch {
         self.tools.listed(&session, params.include_deferred).iter().map(|entry| entry.info()).collect()
     }
 
-    /// The tools in the form that was asked for; made once for as long as it is the same.
-    pub fn list(&self, params: &ListToolsParams) -> Arc<[ListedTool]> {
+    /// The tools in the form that was asked for; made once for as long as it is the same. It is the list of now, unless
+    /// what was kept of the session, or tools that came before, are still awaited.
+    pub fn list(self: &Arc<Self>, params: ListToolsParams) -> BoxFuture<'static, Arc<[ListedTool]>> {
         let session = self.session(params.session_id.as_deref());
-        self.tools.list(&session, params)
+        let mark = self.joining.mark();
+        if session.is_ready() && self.joining.past(mark) {
+            return std::future::ready(self.tools.list(&session, &params)).boxed();
+        }
+        let me = Arc::clone(self);
+        async move {
+            session.ready(&*me.workspace.ports.clock).await;
+            me.joining.after(mark).await;
+            me.tools.list(&session, &params)
+        }
+        .boxed()
     }
 
     /// Gives a call its ticket. Synchronous, so that the order of arrival is the order of tickets; never blocks.
@@ -274,6 +291,7 @@ impl Dispatch {
         misfit: Option<ToolError>,
         cancel: CancellationToken,
     ) -> Admitted {
+        let after = self.joining.mark();
         let Claimed { early, misfit: unstreamed } = self.claim(&mut params);
         let mut misfit = misfit.or(unstreamed).or_else(|| ids::misfit(&params));
         let session = self.session(params.session_id.as_deref());
@@ -320,6 +338,7 @@ impl Dispatch {
             misfit,
             member: None,
             early,
+            after,
         }
     }
 
@@ -345,6 +364,7 @@ impl Dispatch {
         let (params, early) = (std::mem::take(&mut admitted.params), admitted.early.take());
         let Admitted { session, call_id, lineage, .. } = &admitted;
         session.ready(&*self.workspace.ports.clock).await;
+        self.joining.after(admitted.after).await;
         let settings = self.workspace.settings();
         let budget = Budget::new(&settings.output, session.wanted().max_bytes(params.max_bytes));
         let token = params.work_done_token.as_ref();
@@ -437,7 +457,12 @@ impl Dispatch {
         if params.truncated {
             return Err(arguments::truncated(&params.name));
         }
-        let entry = &*self.tools.find(&context.session, &params.name)?;
+        let lineage = &admitted.lineage;
+        let found = self.tools.find(&context.session, &params.name)?;
+        let entry = &*found;
+        if lineage.shared && !entry.shared() {
+            return Err(replaced(entry.traits().name));
+        }
         let ready = entry.ready(params.arguments.as_ref());
         let ready = first_use::known(&context.session, entry, params.arguments.as_ref(), ready)?;
         if ready.synthesized {
@@ -446,7 +471,6 @@ impl Dispatch {
         let arguments = ready.arguments;
 
         let clock = Arc::clone(&self.workspace.ports.clock);
-        let lineage = &admitted.lineage;
         if let Some(ticket) = lineage.ticket() {
             tokio::select! {
                 biased;
@@ -455,7 +479,11 @@ impl Dispatch {
             }
         }
         timing.queued_ms = millis(clock.now() - admitted.since);
-        let _changing = self.changes.during(entry);
+        // While it waited, the tool may have left, or been turned off in the session.
+        if !Arc::ptr_eq(&found, &self.tools.find(&context.session, &params.name)?) {
+            return Err(replaced(entry.traits().name));
+        }
+        let _changing = self.world.during(entry);
         self.activate(&context.session, entry);
         reporter.start(entry.traits().name, entry.traits().title);
 
@@ -537,8 +565,7 @@ impl Dispatch {
 
     /// A file changed, by whomever: what was looked at before may look otherwise now.
     pub fn world_changed(&self) {
-        self.guards.world_changed();
-        self.changes.one();
+        self.world.changed();
     }
 
     /// Cancels everything, for the end of the process, background work too.
@@ -554,14 +581,11 @@ impl Dispatch {
         tokio::join!(self.nested.wait(), self.jobs.idle());
     }
 
-    /// Files changed on the disk, as far as the editor knows.
-    pub fn files_changed(&self) {
-        self.changes.one();
-    }
-
     /// The calls that have not ended, as `session/call tool`, sorted.
     pub fn open_calls(&self) -> Vec<String> {
-        self.calls.told()
+        let mut open = self.calls.told();
+        open.extend(self.joining.pending().map(str::to_owned));
+        open
     }
 
     fn tell(&self, event: Option<ToolEvent>) {
@@ -573,6 +597,17 @@ impl Dispatch {
 
 fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The refusal of a call whose tool is not the one any more that it was admitted for.
+fn replaced(tool: &str) -> ToolError {
+    ToolError::new(
+        crate::tool::ErrorKind::Unavailable,
+        format!(
+            "`{tool}` was replaced by another tool of that name while the call waited; nothing was run. Look at the \
+                 list of tools, and send the call again if it still fits."
+        ),
+    )
 }
 
 /// How much of a change was made, for a call that makes changes.

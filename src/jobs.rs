@@ -5,9 +5,10 @@
 
 mod ring;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -50,15 +51,20 @@ pub struct Jobs {
     clock: Arc<dyn Clock>,
     tasks: TaskTracker,
     all: Mutex<BTreeMap<String, Line>>,
+    births: AtomicU64,
 }
 
 /// The jobs of one session.
 #[derive(Default)]
 struct Line {
+    /// Tells it from those of sessions of the same name before it.
+    birth: u64,
     started: u64,
     jobs: Vec<Job>,
-    /// What the session has not been told yet, in order.
-    news: Vec<String>,
+    /// What the session has not been told yet, in order; the oldest give way.
+    news: VecDeque<String>,
+    /// So many of them gave way.
+    untold: usize,
 }
 
 struct Job {
@@ -88,7 +94,8 @@ impl Job {
 pub struct Running {
     jobs: Arc<Jobs>,
     session: String,
-    number: u64,
+    /// Its session's jobs, and which of them it is.
+    place: (u64, u64),
     /// Fires when the job is to stop. It has two seconds then.
     pub stop: CancellationToken,
 }
@@ -96,34 +103,35 @@ pub struct Running {
 impl Running {
     /// Its name in its session: `j1`.
     pub fn id(&self) -> String {
-        format!("j{}", self.number)
+        format!("j{}", self.place.1)
     }
 
     /// Puts out some bytes. Never waits; the oldest are dropped when there are too many.
     pub fn output(&self, bytes: &[u8]) {
-        self.jobs.with(&self.session, self.number, |job| job.output.push(bytes));
+        self.jobs.with(&self.session, self.place, |job| job.output.push(bytes));
     }
 }
 
 impl Jobs {
     /// No jobs. `editor` hears of what changes.
     pub fn new(editor: Arc<dyn Editor>, clock: Arc<dyn Clock>) -> Arc<Jobs> {
-        Arc::new(Jobs { editor, clock, tasks: TaskTracker::new(), all: Mutex::default() })
+        Arc::new(Jobs { editor, clock, tasks: TaskTracker::new(), all: Mutex::default(), births: AtomicU64::new(0) })
     }
 
     /// Starts a job of a session; gives its id. `work` ends with words on how it ended, good or bad. Must be called on the
     /// runtime.
     pub fn start<F, W>(self: &Arc<Jobs>, session: &Arc<Session>, label: &str, work: W) -> String
     where
-        W: FnOnce(Running) -> F,
+        W: FnOnce(Running) -> F + Send + 'static,
         F: Future<Output = Result<String, String>> + Send + 'static,
     {
         // Held on to until the job has ended: a session with one is not idle.
         let (owner, session) = (Arc::clone(session), session.id.as_str());
         let stop = CancellationToken::new();
-        let number = {
+        let place = {
             let mut all = self.lock();
-            let line = all.entry(session.to_owned()).or_default();
+            let birth = || Line { birth: self.births.fetch_add(1, Ordering::Relaxed), ..Line::default() };
+            let line = all.entry(session.to_owned()).or_insert_with(birth);
             line.started += 1;
             let job = Job {
                 number: line.started,
@@ -134,12 +142,13 @@ impl Jobs {
                 stop: stop.clone(),
             };
             line.jobs.push(job);
-            line.started
+            (line.birth, line.started)
         };
         self.tell(session);
-        let running = Running { jobs: Arc::clone(self), session: session.to_owned(), number, stop: stop.clone() };
+        let running = Running { jobs: Arc::clone(self), session: session.to_owned(), place, stop: stop.clone() };
         let (id, session, jobs) = (running.id(), session.to_owned(), Arc::clone(self));
-        let work = AssertUnwindSafe(work(running)).catch_unwind();
+        // Begun in its task, so that it breaks down there and nowhere else.
+        let work = AssertUnwindSafe(async move { work(running).await }).catch_unwind();
         self.tasks.spawn(async move {
             let ended = tokio::select! {
                 ended = work => Some(ended),
@@ -153,11 +162,11 @@ impl Jobs {
                 Some(Ok(Ok(words))) => (JobState::Exited, Some(words)),
                 Some(Ok(Err(words))) => (JobState::Failed, Some(words)),
                 Some(Err(_)) | None => {
-                    error!(session, number, "a job panicked");
+                    error!(session, job = place.1, "a job panicked");
                     (JobState::Failed, Some("it broke down".to_owned()))
                 }
             };
-            jobs.ended(&session, number, state, detail);
+            jobs.ended(&session, place, state, detail);
             drop(owner);
         });
         id
@@ -190,7 +199,11 @@ impl Jobs {
 
     /// What a session has not been told of its jobs yet: one line for each that has ended.
     pub fn news(&self, session: &str) -> Vec<String> {
-        self.lock().get_mut(session).map(|line| std::mem::take(&mut line.news)).unwrap_or_default()
+        let mut all = self.lock();
+        let Some(line) = all.get_mut(session) else { return Vec::new() };
+        let untold = std::mem::take(&mut line.untold);
+        let before = (untold > 0).then(|| format!("{untold} other jobs ended"));
+        before.into_iter().chain(std::mem::take(&mut line.news)).collect()
     }
 
     /// A session is closed: its jobs are stopped, and nothing is known of them any more.
@@ -217,10 +230,11 @@ impl Jobs {
         self.tasks.wait().await;
     }
 
-    fn ended(&self, session: &str, number: u64, state: JobState, detail: Option<String>) {
+    fn ended(&self, session: &str, place: (u64, u64), state: JobState, detail: Option<String>) {
         {
             let mut all = self.lock();
-            let Some(line) = all.get_mut(session) else { return };
+            let (birth, number) = place;
+            let Some(line) = all.get_mut(session).filter(|line| line.birth == birth) else { return };
             let Some(job) = line.jobs.iter_mut().find(|job| job.number == number) else { return };
             job.state = state;
             let how = match state {
@@ -232,7 +246,11 @@ impl Jobs {
             let words = detail.as_ref().map(|words| format!(": {words}")).unwrap_or_default();
             let news = format!("job j{number} ({}) {how}{words}", job.label);
             job.detail = detail;
-            line.news.push(news);
+            line.news.push_back(news);
+            if line.news.len() > REMEMBERED {
+                line.news.pop_front();
+                line.untold += 1;
+            }
             let over = line.jobs.iter().filter(|job| job.state != JobState::Running).count().saturating_sub(REMEMBERED);
             let mut gone = 0;
             line.jobs.retain(|job| {
@@ -244,9 +262,10 @@ impl Jobs {
         self.tell(session);
     }
 
-    fn with(&self, session: &str, number: u64, change: impl FnOnce(&mut Job)) {
+    fn with(&self, session: &str, (birth, number): (u64, u64), change: impl FnOnce(&mut Job)) {
         let mut all = self.lock();
-        let job = all.get_mut(session).and_then(|line| line.jobs.iter_mut().find(|job| job.number == number));
+        let line = all.get_mut(session).filter(|line| line.birth == birth);
+        let job = line.and_then(|line| line.jobs.iter_mut().find(|job| job.number == number));
         if let Some(job) = job {
             change(job);
         }
@@ -263,7 +282,7 @@ impl Jobs {
 }
 
 fn named(job: &Job, id: &str) -> bool {
-    id.strip_prefix('j').and_then(|number| number.parse().ok()) == Some(job.number)
+    id.strip_prefix('j').is_some_and(|number| number == job.number.to_string())
 }
 
 #[cfg(test)]
@@ -330,6 +349,39 @@ mod tests {
         let stopped = |id: &str| (id.to_owned(), JobState::Stopped);
         assert_eq!((states(&jobs, "a"), states(&jobs, "c")), (vec![stopped("j1"), stopped("j2")], vec![stopped("j1")]));
         assert_eq!(jobs.news("a"), ["job j1 (polite) was stopped", "job j2 (deaf) was stopped"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_job_of_a_closed_session_is_none_of_the_next_one_of_that_name() {
+        let jobs = jobs();
+        let late = |running: Running| async move {
+            running.stop.cancelled().await;
+            running.output(b"from before");
+            Ok(String::new())
+        };
+        jobs.start(&session("s"), "old", late);
+        jobs.close("s");
+        let id = jobs.start(&session("s"), "new", |_| std::future::pending());
+        // The old one ends now, under the same number.
+        tokio::time::sleep(STOP_GRACE / 2).await;
+        assert_eq!((id.as_str(), states(&jobs, "s")), ("j1", vec![("j1".to_owned(), JobState::Running)]));
+        assert_eq!((jobs.output("s", "j1", 0).unwrap().text.as_str(), jobs.news("s").len()), ("", 0));
+        assert_eq!((jobs.stop("s", "j01"), jobs.stop("s", "j+1"), jobs.stop("s", "j1")), (None, None, Some(true)));
+        jobs.idle().await;
+    }
+
+    #[tokio::test]
+    async fn one_that_breaks_down_at_once_has_failed_and_news_are_bounded() {
+        let jobs = jobs();
+        let bad = |running: Running| -> std::future::Ready<Result<String, String>> { panic!("{}", running.id()) };
+        jobs.start(&session("s"), "bad", bad);
+        for _ in 0..REMEMBERED + 2 {
+            jobs.start(&session("s"), "short", |_| async { Ok(String::new()) });
+        }
+        jobs.idle().await;
+        let news = jobs.news("s");
+        assert_eq!((news.len(), news[0].as_str()), (REMEMBERED + 1, "3 other jobs ended"));
+        assert_eq!(jobs.news("s"), [""; 0]);
     }
 
     #[tokio::test]

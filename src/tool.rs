@@ -288,6 +288,10 @@ pub trait AnyTool: Send + Sync + 'static {
     fn hidden(&self) -> bool {
         false
     }
+    /// Whether it runs in somebody else's process: what it does there is only that one's word.
+    fn elsewhere(&self) -> bool {
+        false
+    }
     /// What it is for, for the model.
     fn description(&self) -> String;
     /// JSON Schema of its arguments: one object, a type on every property.

@@ -97,53 +97,67 @@ impl Registry {
         Registry { native, joined: Mutex::default(), shelf, lists: Mutex::default() }
     }
 
-    /// A tool joins. The error is a name that another tool has, or one so like it that calls could go to the wrong one.
+    /// A tool joins, as [`Registry::join_all`] has it.
+    #[cfg(test)]
     pub(super) fn join(&self, tool: Arc<dyn AnyTool>, rule: Rule) -> Result<Joined, String> {
-        let name = tool.traits().name.to_owned();
-        let mut joined = lock(&self.joined);
-        if joined.iter().any(|source| source.name() == name) {
-            return Err(format!("there is a tool `{name}` already; unregister it first"));
-        }
-        let alike = likeness(&name);
-        for native in &self.native {
-            let Source::Usable(entry) = native else { continue };
-            let Some(taken) = entry.names().find(|taken| likeness(taken) == alike) else { continue };
-            let own = entry.traits().name;
-            return Err(if taken == own {
-                format!("`{own}` is a built-in tool, which nothing replaces")
-            } else {
-                format!("`{taken}` is another name of the built-in tool `{own}`, which nothing replaces")
-            });
-        }
-        let source = Source::new(tool, rule);
-        let why = match &source {
-            Source::Usable(_) => None,
-            Source::Unfit { why, .. } => Some(why.clone()),
-        };
-        joined.push(source);
-        joined.sort_by(|a, b| a.name().cmp(b.name()));
-        let stood_in = self.shelve(&joined);
-        Ok(match why {
-            None => Joined::Usable,
-            Some(why) => Joined::Unfit { listed_as: stood_in.get(&name).cloned(), why },
-        })
+        self.join_all([(tool, rule)], usize::MAX).remove(0)
     }
 
-    /// A tool that joined leaves. Answers whether there was one of that name.
-    pub(super) fn leave(&self, name: &str) -> bool {
+    /// Tools join, in this order, until there are `most`; the list changes once. The error is a name that another tool
+    /// has, or one so like it that calls could go to the wrong one. Works out their schemas, which takes its time.
+    pub(super) fn join_all(
+        &self,
+        tools: impl IntoIterator<Item = (Arc<dyn AnyTool>, Rule)>,
+        most: usize,
+    ) -> Vec<Result<Joined, String>> {
+        let native: Vec<(String, &str, &str)> = self
+            .native
+            .iter()
+            .filter_map(|source| if let Source::Usable(entry) = source { Some(entry) } else { None })
+            .flat_map(|entry| entry.names().map(|taken| (likeness(taken), taken, entry.traits().name)))
+            .collect();
+        let mut names: BTreeSet<String> = lock(&self.joined).iter().map(|source| source.name().to_owned()).collect();
+        let mut came: Vec<Result<Source, String>> = Vec::new();
+        for (tool, rule) in tools {
+            let name = tool.traits().name;
+            came.push(if names.contains(name) {
+                Err(format!("there is a tool `{name}` already; unregister it first"))
+            } else if names.len() >= most {
+                Err(format!("there are {most} tools of the client's own, and no more are taken"))
+            } else if let Some(why) = taken(&native, name) {
+                Err(why)
+            } else {
+                names.insert(name.to_owned());
+                Ok(Source::new(tool, rule))
+            });
+        }
         let mut joined = lock(&self.joined);
-        let before = joined.len();
-        joined.retain(|source| source.name() != name);
-        let left = joined.len() < before;
-        if left {
+        joined.extend(came.iter().filter_map(|source| source.as_ref().ok()).cloned());
+        joined.sort_by(|a, b| a.name().cmp(b.name()));
+        let stood_in = self.shelve(&joined);
+        let told = |source| match source {
+            Source::Usable(_) => Joined::Usable,
+            Source::Unfit { name, why, .. } => Joined::Unfit { listed_as: stood_in.get(&name).cloned(), why },
+        };
+        came.into_iter().map(|source| source.map(told)).collect()
+    }
+
+    /// A tool that joined leaves, as [`Registry::leave_all`] has it.
+    #[cfg(test)]
+    pub(super) fn leave(&self, name: &str) -> bool {
+        self.leave_all(&[name.to_owned()]) == [name.to_owned()]
+    }
+
+    /// Tools that joined leave; the list changes once. Gives the names of those that were there.
+    pub(super) fn leave_all(&self, names: &[String]) -> Vec<String> {
+        let mut joined = lock(&self.joined);
+        let mut there: BTreeSet<String> = joined.iter().map(|source| source.name().to_owned()).collect();
+        let left: Vec<String> = names.iter().filter(|name| there.remove(*name)).cloned().collect();
+        if !left.is_empty() {
+            joined.retain(|source| there.contains(source.name()));
             self.shelve(&joined);
         }
         left
-    }
-
-    /// How many joined.
-    pub(super) fn guests(&self) -> usize {
-        lock(&self.joined).len()
     }
 
     fn shelve(&self, joined: &[Source]) -> HashMap<String, String> {
@@ -258,6 +272,18 @@ fn dormant(entry: &Entry, activated: &[String]) -> bool {
     traits.deferred && !activated.iter().any(|name| name == traits.name)
 }
 
+/// Why no tool may join under a name: a built-in one has it, or one so like it that calls could go to the wrong one.
+/// `native`: the names of the built-in ones, each as its likeness, as it is, and its tool's own name.
+fn taken(native: &[(String, &str, &str)], name: &str) -> Option<String> {
+    let alike = likeness(name);
+    let (_, taken, own) = native.iter().find(|(taken, ..)| *taken == alike)?;
+    Some(if taken == own {
+        format!("`{own}` is a built-in tool, which nothing replaces")
+    } else {
+        format!("`{taken}` is another name of the built-in tool `{own}`, which nothing replaces")
+    })
+}
+
 /// The tools in their order, with what stands in for those that cannot be used; and the names of the latter in the list.
 fn shelved(native: &[Source], joined: &[Source]) -> (Vec<Arc<Entry>>, HashMap<String, String>) {
     let usable = |source: &Source| match source {
@@ -286,7 +312,7 @@ fn shelved(native: &[Source], joined: &[Source]) -> (Vec<Arc<Entry>>, HashMap<St
     (shelf, stood_in)
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Each holds one plain collection.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -132,7 +132,7 @@ impl Dispatch {
         let whole = committed.before.is_none() || committed.hunks.iter().all(|hunk| hunk.strategy == "write");
         let mut notes = committed.notes.clone();
         made.texts.push((key.clone(), before.clone(), after.clone()));
-        self.guards.world_changed();
+        self.world.changed();
         if whole {
             session.saw(key, &after, Some(&call.context.call));
         } else if seen.is_some() && seen == before && session.unseen(key).is_empty() {

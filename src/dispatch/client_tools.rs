@@ -3,10 +3,13 @@
 //! What they are is the client's word alone, so that all that is not declared counts as the worst: such a tool runs alone
 //! and a person is asked about each of its calls, unless it is declared to change nothing.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -27,6 +30,9 @@ const LONGEST: Duration = Duration::from_hours(1);
 
 /// At most so many tools of the client's own.
 const MOST: usize = 1_000;
+
+/// Why a client that cannot run tools has none.
+const UNABLE: &str = "the client did not declare `runTool`, so that nothing could run its tools";
 
 /// A description may be so long (bytes).
 const DESCRIPTION_BYTES: usize = 32 * 1024;
@@ -142,18 +148,55 @@ pub struct UnregisterToolsResult {
 }
 
 impl Dispatch {
-    /// Tools of the client's own join. Calls that were admitted before do not see them.
-    pub fn register_tools(&self, params: RegisterToolsParams) -> RegisterToolsResult {
+    /// Tools of the client's own join, in the order of such requests and beside the reader. Whatever comes later sees them,
+    /// whether the answer is awaited or not. Must be called on the runtime.
+    pub fn register_tools(self: &Arc<Self>, params: RegisterToolsParams) -> BoxFuture<'static, RegisterToolsResult> {
+        self.in_turn(move |dispatch| dispatch.registered(params))
+    }
+
+    /// Tools of the client's own leave, in the same order. Calls of theirs that run go on; those that wait do not run.
+    pub fn unregister_tools(
+        self: &Arc<Self>,
+        params: UnregisterToolsParams,
+    ) -> BoxFuture<'static, UnregisterToolsResult> {
+        self.in_turn(move |dispatch| dispatch.unregistered(&params))
+    }
+
+    /// Does something in the order in which tools join and leave, whether anybody waits for the answer or not.
+    fn in_turn<T: Default + Send + 'static>(
+        self: &Arc<Self>,
+        act: impl FnOnce(&Dispatch) -> T + Send + 'static,
+    ) -> BoxFuture<'static, T> {
+        let (turn, me) = (self.joining.turn(), Arc::clone(self));
+        let acting = tokio::spawn(async move {
+            turn.comes().await;
+            let acting = tokio::task::spawn_blocking(move || {
+                let answer = act(&me);
+                drop(turn);
+                answer
+            });
+            acting.await.unwrap_or_default()
+        });
+        async move { acting.await.unwrap_or_default() }.boxed()
+    }
+
+    fn registered(&self, params: RegisterToolsParams) -> RegisterToolsResult {
         let able = self.workspace.editor.abilities().run_tool;
-        let mut changed = false;
-        let register = |given: Value| {
-            let name = given["name"].as_str().unwrap_or_default().to_owned();
+        let named = |given: &Value| given["name"].as_str().unwrap_or_default().to_owned();
+        let names: Vec<String> = params.tools.iter().map(named).collect();
+        let read: Vec<Result<ClientTool, String>> =
+            params.tools.into_iter().map(|given| if able { read(given) } else { Err(UNABLE.to_owned()) }).collect();
+        let (mut fit, mut became) = (Vec::new(), Vec::new());
+        for tool in read {
+            became.push(tool.map(|tool| {
+                let rule = tool.rule();
+                fit.push((Arc::new(tool) as Arc<dyn AnyTool>, rule));
+            }));
+        }
+        let mut joined = self.tools.join_all(fit, MOST).into_iter();
+        let told = |(name, read): (String, Result<(), String>)| {
             let mut told = Registered { name, status: Registration::Refused, reason: None, listed_as: None };
-            if !able {
-                let why = "the client did not declare `runTool`, so that nothing could run its tools";
-                return Registered { reason: Some(why.to_owned()), ..told };
-            }
-            match self.register(given) {
+            match read.and_then(|()| joined.next().unwrap_or_else(|| Err(String::new()))) {
                 Ok(Joined::Usable) => told.status = Registration::Registered,
                 Ok(Joined::Unfit { listed_as, why }) => {
                     told.status = Registration::Unavailable;
@@ -161,39 +204,35 @@ impl Dispatch {
                 }
                 Err(why) => told.reason = Some(why),
             }
-            changed |= told.status != Registration::Refused;
             told
         };
-        let tools = params.tools.into_iter().map(register).collect();
-        if changed {
+        let tools: Vec<Registered> = names.into_iter().zip(became).map(told).collect();
+        if tools.iter().any(|told| told.status != Registration::Refused) {
             self.workspace.editor.tell(News::Tools(ToolsChanged::default()));
         }
         RegisterToolsResult { tools }
     }
 
-    fn register(&self, given: Value) -> Result<Joined, String> {
-        let definition: ToolDefinition =
-            serde_json::from_value(given).map_err(|fault| format!("its definition cannot be read: {fault}"))?;
-        if definition.description.len() > DESCRIPTION_BYTES {
-            let bytes = definition.description.len();
-            return Err(format!("its description is {bytes} bytes long; at most {DESCRIPTION_BYTES} are taken"));
-        }
-        if self.tools.guests() >= MOST {
-            return Err(format!("there are {MOST} tools of the client's own, and no more are taken"));
-        }
-        let tool = ClientTool::new(definition);
-        let rule = tool.rule();
-        self.tools.join(Arc::new(tool), rule)
-    }
-
-    /// Tools of the client's own leave. Calls of theirs that run go on.
-    pub fn unregister_tools(&self, params: UnregisterToolsParams) -> UnregisterToolsResult {
-        let (removed, unknown): (Vec<_>, Vec<_>) = params.names.into_iter().partition(|name| self.tools.leave(name));
+    fn unregistered(&self, params: &UnregisterToolsParams) -> UnregisterToolsResult {
+        let removed = self.tools.leave_all(&params.names);
+        let mut left: BTreeSet<&String> = removed.iter().collect();
+        let unknown = params.names.iter().filter(|name| !left.remove(name)).cloned().collect();
         if !removed.is_empty() {
             self.workspace.editor.tell(News::Tools(ToolsChanged::default()));
         }
         UnregisterToolsResult { removed, unknown }
     }
+}
+
+/// A tool as its client defines it, or why it cannot be one.
+fn read(given: Value) -> Result<ClientTool, String> {
+    let definition: ToolDefinition =
+        serde_json::from_value(given).map_err(|fault| format!("its definition cannot be read: {fault}"))?;
+    if definition.description.len() > DESCRIPTION_BYTES {
+        let bytes = definition.description.len();
+        return Err(format!("its description is {bytes} bytes long; at most {DESCRIPTION_BYTES} are taken"));
+    }
+    Ok(ClientTool::new(definition))
 }
 
 /// A tool that runs in the editor.
@@ -251,6 +290,10 @@ impl AnyTool for ClientTool {
             aliases: &[],
             names: &[],
         }
+    }
+
+    fn elsewhere(&self) -> bool {
+        true
     }
 
     fn description(&self) -> String {

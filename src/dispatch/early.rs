@@ -5,7 +5,6 @@
 //! since; else the call runs as any other. It leaves no trace in its session before that.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -22,50 +21,23 @@ use crate::workspace::Roots;
 use super::catalog::Entry;
 use super::execute::{Limits, contained};
 use super::propose::outline;
+use super::world::Moment;
 use super::{Call, Dispatch, execute};
 
 /// A read that no call has claimed is dropped after so long.
 const KEPT: Duration = Duration::from_secs(30);
 
-/// Counts what may change what tools see.
-#[derive(Default)]
-pub(super) struct Changes(AtomicU64);
-
-impl Changes {
-    /// Something changed.
-    pub(super) fn one(&self) {
-        self.0.fetch_add(1, Ordering::AcqRel);
-    }
-
-    /// A call begins that may change something, unless it is one that cannot; as long as the guard lives, it may.
-    pub(super) fn during(self: &Arc<Changes>, entry: &Entry) -> Option<Changing> {
-        (!entry.shared()).then(|| {
-            self.one();
-            Changing(Arc::clone(self))
-        })
-    }
-}
-
-/// A call that may change something.
-pub(super) struct Changing(Arc<Changes>);
-
-impl Drop for Changing {
-    fn drop(&mut self) {
-        self.0.one();
-    }
-}
-
 /// The state of everything that a read may have seen.
 #[derive(Clone)]
 struct Stamp {
-    changes: u64,
+    world: Moment,
     settings: Arc<Settings>,
     roots: Roots,
 }
 
 impl Stamp {
     fn same(&self, other: &Stamp) -> bool {
-        self.changes == other.changes && Arc::ptr_eq(&self.settings, &other.settings) && self.roots == other.roots
+        self.world == other.world && Arc::ptr_eq(&self.settings, &other.settings) && self.roots == other.roots
     }
 }
 
@@ -81,20 +53,16 @@ pub(super) struct Early {
     _cancel: DropGuard,
 }
 
-/// Whether calls of a tool may start early: they read files and documents and do nothing else. (A tool without any
-/// capability reads or changes its session, which is not copied whole.)
+/// Whether calls of a tool may start early: they read files and documents here and do nothing else. (A tool without any
+/// capability reads or changes its session, which is not copied whole. One that runs elsewhere is only said to read.)
 pub(super) fn may(entry: &Entry) -> bool {
     let local = entry.traits().capabilities.iter().all(|capability| *capability == Capability::ReadsFiles);
-    entry.shared() && local && !entry.traits().capabilities.is_empty()
+    entry.shared() && local && !entry.traits().capabilities.is_empty() && !entry.tool.elsewhere()
 }
 
 impl Dispatch {
     fn stamp(&self) -> Stamp {
-        Stamp {
-            changes: self.changes.0.load(Ordering::Acquire),
-            settings: self.workspace.settings(),
-            roots: self.workspace.roots(),
-        }
+        Stamp { world: self.world.now(), settings: self.workspace.settings(), roots: self.workspace.roots() }
     }
 
     /// Starts a read whose arguments are there, if it may run without anybody being asked. `lost` is called when no

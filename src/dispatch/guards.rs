@@ -4,8 +4,7 @@
 //! The state machine of a turn is pure. Calls that name no turn are only warned: nobody says when their turn is over.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
@@ -142,28 +141,13 @@ impl<T> Recent<T> {
 /// The last turns of a session; the one without a name is that of calls that name none.
 type Turns = VecDeque<(Option<String>, Turn)>;
 
-/// The turns of all sessions, and a count of the changes that anybody made to anything.
+/// The turns of all sessions.
 #[derive(Default)]
 pub(super) struct Guards {
     turns: Mutex<HashMap<String, Turns>>,
-    world: Arc<AtomicU64>,
 }
 
 impl Guards {
-    /// Something changed, by whomever.
-    pub(super) fn world_changed(&self) {
-        self.world.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// The count of changes, for those who count along.
-    pub(super) fn world(&self) -> Arc<AtomicU64> {
-        Arc::clone(&self.world)
-    }
-
-    fn now(&self) -> u64 {
-        self.world.load(Ordering::Relaxed)
-    }
-
     /// A turn is over.
     pub(super) fn end_turn(&self, session: &str, turn: &str) {
         if let Some(turns) = self.lock().get_mut(session) {
@@ -276,7 +260,7 @@ impl Dispatch {
         watched.looks = call.entry.shared() && !traits.capabilities.contains(&Capability::Network);
         watched.changes = !traits.read_only();
         watched.edits = edited(call);
-        watched.world = self.guards.now();
+        watched.world = self.world.changes();
         watched.key = Some(key.clone());
         let turn = call.params.turn_id.as_deref();
         let (halted, repeats, failed) = self.guards.within(&session.id, turn, |turn| {
@@ -343,12 +327,12 @@ impl Dispatch {
             (Some(error), Some(file)) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Ambiguous) => {
                 let hash = hash_of(&self.workspace, file).await;
                 let why = beginning(&error.message);
-                hash.filter(|_| self.guards.now() == world).map(|hash| FailedEdit { hash, why })
+                hash.filter(|_| self.world.changes() == world).map(|hash| FailedEdit { hash, why })
             }
             _ => None,
         };
         if changes && key.is_some() && end != End::Neither {
-            self.guards.world_changed();
+            self.world.changed();
         }
         let texts = made.map(|made| made.texts.as_slice()).unwrap_or_default();
         let (in_a_row, undone) = self.guards.within(&session.id, turn, |turn| {

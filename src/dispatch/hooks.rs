@@ -78,7 +78,8 @@ impl Runner {
         if printed.stdout.trim().is_empty() {
             return Ok(Answer::default());
         }
-        serde_json::from_str(&printed.stdout).map_err(|fault| format!("its answer cannot be read: {fault}"))
+        serde_json::from_str(&printed.stdout)
+            .map_err(|fault| format!("its answer cannot be read: {}", bounded(&fault.to_string())))
     }
 }
 

@@ -77,6 +77,11 @@ impl Inputs {
         self.lock().forget(|_| true);
     }
 
+    /// A turn is over: what still streamed in for it comes to nothing.
+    pub(super) fn end_turn(&self, session: &str, turn: &str) {
+        self.lock().cancel(|stream| stream.session == session && stream.turn.as_deref() == Some(turn));
+    }
+
     /// Calls of a session are cancelled: one, those of a turn, or all. Their streams are dead.
     pub(super) fn cancel(&self, session: &str, call_id: Option<&str>, turn_id: Option<&str>) {
         self.lock().cancel(|stream| {
@@ -238,16 +243,26 @@ fn streamed(params: &mut CallParams, state: State, text: String) -> Option<ToolE
         // Whoever sends the call has stopped the stream: what came is a fragment.
         State::Open => params.truncated = true,
         State::Gone(Gone::Cancelled) => return Some(cancelled("while its arguments streamed in")),
-        State::Gone(Gone::TooLong) => {
-            return Some(ToolError::new(
-                ErrorKind::InvalidArguments,
-                format!(
-                    "The streamed arguments of `{}` were longer than is kept ({} bytes). Split the work into several \
-                     smaller calls.",
-                    params.name,
-                    streams::CALL_BYTES
-                ),
-            ));
+        // It has come before, so that this is another one, without arguments.
+        State::Gone(Gone::Claimed) => {}
+        State::Gone(why) => {
+            let (name, most) = (&params.name, streams::CALL_BYTES);
+            let why = match why {
+                Gone::TooMany => "are not kept any more: too many calls streamed in after it. Send the call again.",
+                Gone::Mixed => {
+                    "came mixed with those of another call under the same `callId`. Send each call again, under an id of \
+                     its own."
+                }
+                _ => {
+                    let why = format!(
+                        "The streamed arguments of `{name}` were longer than is kept ({most} bytes). Split the work into \
+                         several smaller calls."
+                    );
+                    return Some(ToolError::new(ErrorKind::InvalidArguments, why));
+                }
+            };
+            let why = format!("The streamed arguments of `{name}` {why}");
+            return Some(ToolError::new(ErrorKind::InvalidArguments, why));
         }
     }
     None

@@ -11,6 +11,9 @@ const SUGGESTIONS: usize = 3;
 /// A shorter beginning of a name names nothing.
 const SHORTEST_PREFIX: usize = 3;
 
+/// Of a name that no tool has, so much is repeated (characters).
+const SHOWN_CHARS: usize = 100;
+
 /// More tools are not named one by one.
 const NAMED: usize = 60;
 
@@ -71,7 +74,7 @@ pub(super) fn find(asked: &str, tools: &[Declared<'_>]) -> Result<usize, String>
         Some(found) if found.len() == 1 => found.first().copied().ok_or_else(String::new),
         Some(several) => {
             let names: Vec<&str> = several.iter().filter_map(|index| Some(tools.get(*index)?.name)).collect();
-            Err(format!("`{asked}` may be {}: call one of them by exactly that name.", quoted(&names)))
+            Err(format!("`{}` may be {}: call one of them by exactly that name.", shown(asked), quoted(&names)))
         }
         None => Err(unknown(asked, &wanted, tools)),
     }
@@ -136,7 +139,16 @@ fn unknown(asked: &str, wanted: &str, tools: &[Declared<'_>]) -> String {
     } else {
         format!(" The tools are: {}{cut}.", names.join(", "))
     };
-    format!("There is no tool `{asked}`.{hint}{listed}{more}")
+    format!("There is no tool `{}`.{hint}{listed}{more}", shown(asked))
+}
+
+/// A name that came from outside, bounded, and without anything in it that cannot be seen.
+fn shown(asked: &str) -> String {
+    let mut shown = crate::permissions::visible(&asked.chars().take(SHOWN_CHARS).collect::<String>());
+    if asked.chars().nth(SHOWN_CHARS).is_some() {
+        shown.push('…');
+    }
+    shown
 }
 
 /// `` `a`, `b` or `c` ``
@@ -176,8 +188,13 @@ pub(super) fn snake(name: &str) -> String {
     out
 }
 
-/// How many characters must be put in, taken out or changed to get from one to the other.
+/// How many characters must be put in, taken out or changed to get from one to the other; of names of which one is so
+/// much longer that they are not near, only how much.
 pub(super) fn distance(a: &str, b: &str) -> usize {
+    let apart = a.chars().count().abs_diff(b.chars().count());
+    if apart > NEAR {
+        return apart;
+    }
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, a) in a.chars().enumerate() {

@@ -3,12 +3,15 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::editor::Risk;
 use crate::outputs::Budget;
 use crate::permissions::{DecisionKind, Requirement};
+use crate::sessions::Session;
 use crate::tool::{Context, ErrorKind, ToolError};
 
 use super::call::{AccessInfo, ApprovalInfo, CallParams, PreviewResult, Timing};
@@ -72,12 +75,28 @@ impl Kept {
 }
 
 impl Dispatch {
-    /// What a call would do. Neither asks nor runs.
-    pub async fn preview(&self, mut params: CallParams) -> PreviewResult {
+    /// What a call would do. Neither asks nor runs. What it is about (arguments that streamed in, its own name) is settled
+    /// when this returns, the rest when the future is done.
+    pub fn preview(self: &Arc<Self>, mut params: CallParams) -> BoxFuture<'static, PreviewResult> {
         let unstreamed = self.peek(&mut params);
         let session = self.session(params.session_id.as_deref());
         let preview_id = format!("p{}", session.next_preview());
-        session.ready(&*self.workspace.ports.clock).await;
+        let (me, mark) = (Arc::clone(self), self.joining.mark());
+        async move {
+            session.ready(&*me.workspace.ports.clock).await;
+            me.joining.after(mark).await;
+            me.previewed(params, unstreamed, session, preview_id).await
+        }
+        .boxed()
+    }
+
+    async fn previewed(
+        &self,
+        params: CallParams,
+        unstreamed: Option<ToolError>,
+        session: Arc<Session>,
+        preview_id: String,
+    ) -> PreviewResult {
         if let Some(misfit) = unstreamed.or_else(|| ids::misfit(&params)) {
             return unfit(preview_id, &params, params.name.clone(), Requirement::Required, misfit);
         }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use crate::editor::{ModeChanged, News, Todo, TodosChanged};
+use crate::editor::{ModeChanged, News, Todo, TodosChanged, ToolsChanged};
 use crate::sessions::policy::{Asked, Effective};
 use crate::sessions::requests::{
     CloseResult, DidShowParams, DidShowResult, ForgetParams, ForgetResult, GrantsParams, GrantsResult, SessionRequest,
@@ -60,6 +60,8 @@ impl Dispatch {
                 dispatch.moded(session, |session| session.set_mode(params.mode))
             }),
             SessionRequest::EndTurn(params) => {
+                // What still streams in for it comes to nothing.
+                self.inputs.end_turn(&id, &params.turn_id);
                 self.act(session, move |dispatch, session| dispatch.guards.end_turn(&session.id, &params.turn_id))
             }
             SessionRequest::Close(_) => {
@@ -149,11 +151,16 @@ impl Dispatch {
         })
     }
 
-    /// Does something that may change the mode of a session, and tells when it did; what holds from now on.
+    /// Does something that may change the mode of a session or its list of tools, and tells when it did; what holds from
+    /// now on.
     fn moded(&self, session: &Session, act: impl FnOnce(&Session)) -> Effective {
         let settings = self.workspace.settings();
         let before = session.mode(&settings);
+        let tools = (session.tools(), session.activated());
         act(session);
+        if tools != (session.tools(), session.activated()) {
+            self.workspace.editor.tell(News::Tools(ToolsChanged { session_id: Some(session.id.clone()) }));
+        }
         let effective = session.effective(&settings, &self.workspace.roots().folders);
         if effective.mode != before {
             let changed = ModeChanged { session_id: session.id.clone(), mode: effective.mode };

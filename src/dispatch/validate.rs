@@ -12,6 +12,9 @@ use super::names::{distance, quoted, snake};
 /// So many faults are told one by one.
 const TOLD_FAULTS: usize = 10;
 
+/// So many are put into words at all.
+const KEPT_FAULTS: usize = 100;
+
 /// A value that came is shown up to so many characters.
 const SHOWN_CHARS: usize = 80;
 
@@ -27,15 +30,45 @@ pub(super) struct Fault {
     pub example: Option<Value>,
 }
 
-/// The faults of arguments, in the order of the validator; empty when they fit.
-pub(super) fn faults(schema: &Value, validator: &Validator, arguments: &Value) -> Vec<Fault> {
-    validator.iter_errors(arguments).flat_map(|error| told(schema, &error)).collect()
+/// What does not fit.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Faults {
+    /// The first ones, in the order of the validator.
+    pub told: Vec<Fault>,
+    /// How many there are besides.
+    pub more: usize,
+}
+
+impl Faults {
+    /// Whether everything fits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.told.is_empty() && self.more == 0
+    }
+}
+
+/// The faults of arguments; none when they fit.
+pub(super) fn faults(schema: &Value, validator: &Validator, arguments: &Value) -> Faults {
+    let mut faults = Faults::default();
+    if validator.is_valid(arguments) {
+        return faults;
+    }
+    for error in validator.iter_errors(arguments) {
+        // Words take their time, and nobody reads thousands.
+        if faults.told.len() >= KEPT_FAULTS {
+            faults.more += 1;
+            continue;
+        }
+        faults.told.extend(told(schema, &error));
+        faults.more += faults.told.len().saturating_sub(KEPT_FAULTS);
+        faults.told.truncate(KEPT_FAULTS);
+    }
+    faults
 }
 
 /// The faults as one error for the model.
-pub(super) fn refusal(tool: &str, schema: &Value, faults: &[Fault]) -> ToolError {
+pub(super) fn refusal(tool: &str, schema: &Value, faults: &Faults) -> ToolError {
     let mut message = format!("The arguments of `{tool}` do not fit:");
-    for fault in faults.iter().take(TOLD_FAULTS) {
+    for fault in faults.told.iter().take(TOLD_FAULTS) {
         message.push_str("\n- ");
         message.push_str(&fault.message);
         if let Some(example) = &fault.example {
@@ -43,14 +76,15 @@ pub(super) fn refusal(tool: &str, schema: &Value, faults: &[Fault]) -> ToolError
             message.push_str(&example.to_string());
         }
     }
-    if faults.len() > TOLD_FAULTS {
-        let _ = write!(message, "\n- and {} more", faults.len() - TOLD_FAULTS);
+    let more = faults.told.len().saturating_sub(TOLD_FAULTS) + faults.more;
+    if more > 0 {
+        let _ = write!(message, "\n- and {more} more");
     }
     if let Some(right) = right(schema) {
         let _ = write!(message, "\nA call that fits: {right}");
     }
     let mut error = ToolError::new(ErrorKind::InvalidArguments, message);
-    error.data = Some(json!({ "faults": faults }));
+    error.data = Some(json!({ "faults": faults.told }));
     error
 }
 
@@ -362,7 +396,10 @@ mod tests {
 
         "#]]
         .assert_eq(&told);
-        assert_eq!(faults(&schema, &validator, &json!({"file_path": "a", "limit": 3})), []);
+        assert_eq!(faults(&schema, &validator, &json!({"file_path": "a", "limit": 3})), Faults::default());
+        let many = faults(&schema, &validator, &json!({"file_path": "a", "edits": vec![json!({"old": 1}); 1000]}));
+        assert_eq!((many.told.len(), many.more), (KEPT_FAULTS, 900));
+        assert!(refusal("edit", &schema, &many).message.contains("- and 990 more"));
     }
 
     #[test]
@@ -396,7 +433,7 @@ mod tests {
             json!({"a/b": {"c": [1, "two"]}}),
             json!({"n": 7}),
         ] {
-            for fault in faults(&schema, &validator, &arguments) {
+            for fault in faults(&schema, &validator, &arguments).told {
                 let _ = writeln!(
                     told,
                     "{} | {} | {:?}",

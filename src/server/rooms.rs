@@ -66,17 +66,17 @@ pub trait Calls: Send + Sync + 'static {
         std::future::ready(()).boxed()
     }
     /// The tools in the form that was asked for.
-    fn list(&self, params: &ListToolsParams) -> Arc<[ListedTool]> {
-        self.list_tools(params).into_iter().map(|tool| ListedTool::Plain(Box::new(tool))).collect()
+    fn list(self: Arc<Self>, params: ListToolsParams) -> BoxFuture<'static, Arc<[ListedTool]>> {
+        let tools = self.list_tools(&params).into_iter().map(|tool| ListedTool::Plain(Box::new(tool))).collect();
+        std::future::ready(tools).boxed()
     }
-    /// Tools of the client's own join.
-    fn register_tools(&self, params: RegisterToolsParams) -> RegisterToolsResult {
-        let _ = params;
-        RegisterToolsResult::default()
+    /// Tools of the client's own join. Their place in the order is taken at once.
+    fn register_tools(self: Arc<Self>, _: RegisterToolsParams) -> BoxFuture<'static, RegisterToolsResult> {
+        std::future::ready(RegisterToolsResult::default()).boxed()
     }
-    /// Tools of the client's own leave.
-    fn unregister_tools(&self, params: UnregisterToolsParams) -> UnregisterToolsResult {
-        UnregisterToolsResult { removed: Vec::new(), unknown: params.names }
+    /// Tools of the client's own leave, in the same order.
+    fn unregister_tools(self: Arc<Self>, params: UnregisterToolsParams) -> BoxFuture<'static, UnregisterToolsResult> {
+        std::future::ready(UnregisterToolsResult { removed: Vec::new(), unknown: params.names }).boxed()
     }
     /// Some of a kept output. Who keeps none finds none.
     fn output(self: Arc<Self>, _: OutputParams) -> BoxFuture<'static, OutputText> {
@@ -180,7 +180,7 @@ impl Calls for Dispatch {
     }
 
     fn preview(self: Arc<Self>, params: CallParams) -> BoxFuture<'static, PreviewResult> {
-        async move { Dispatch::preview(&self, params).await }.boxed()
+        Dispatch::preview(&self, params)
     }
 
     fn cancel(&self, session_id: Option<&str>, call_id: Option<&str>, turn_id: Option<&str>) -> usize {
@@ -209,16 +209,16 @@ impl Calls for Dispatch {
         async move { Dispatch::idle(&self).await }.boxed()
     }
 
-    fn list(&self, params: &ListToolsParams) -> Arc<[ListedTool]> {
-        Dispatch::list(self, params)
+    fn list(self: Arc<Self>, params: ListToolsParams) -> BoxFuture<'static, Arc<[ListedTool]>> {
+        Dispatch::list(&self, params)
     }
 
-    fn register_tools(&self, params: RegisterToolsParams) -> RegisterToolsResult {
-        Dispatch::register_tools(self, params)
+    fn register_tools(self: Arc<Self>, params: RegisterToolsParams) -> BoxFuture<'static, RegisterToolsResult> {
+        Dispatch::register_tools(&self, params)
     }
 
-    fn unregister_tools(&self, params: UnregisterToolsParams) -> UnregisterToolsResult {
-        Dispatch::unregister_tools(self, params)
+    fn unregister_tools(self: Arc<Self>, params: UnregisterToolsParams) -> BoxFuture<'static, UnregisterToolsResult> {
+        Dispatch::unregister_tools(&self, params)
     }
 
     fn output(self: Arc<Self>, params: OutputParams) -> BoxFuture<'static, OutputText> {

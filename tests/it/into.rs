@@ -171,3 +171,53 @@ async fn hooks_block_rewrite_and_add_words() {
     editor.accept_rest();
     assert_eq!(editor.leave().await, 0);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_flood_of_pieces_mixes_nothing_up_and_typing_goes_on() {
+    let (mut editor, disk) = editor_with_notes().await;
+    let whole = r#"{"file_path": "notes.txt", "note": "caf\u00e9 \ud83d\ude00"}"#;
+    // Of more calls than are kept.
+    for number in 0..10_000 {
+        piece(&editor, &format!("d{}", number % 700), ["", "nobody", "write", "bash"][number % 4], 99, "{\"x", false);
+    }
+    // Then those of 40 calls, interleaved and cut everywhere, within escapes and pairs of them too.
+    for at in 0..whole.len() {
+        let delta = &whole[at..=at];
+        for call in 0..40 {
+            piece(&editor, &format!("c{call}"), if at == 0 { "read" } else { "" }, call, delta, at + 1 == whole.len());
+        }
+    }
+    // Malformed ones, and some for nobody.
+    for params in [
+        json!({}),
+        json!({ "callId": "" }),
+        json!({ "callId": 7 }),
+        json!({ "callId": "e", "delta": 7 }),
+        json!([1]),
+        json!(null),
+        json!({ "callId": "x".repeat(1000), "delta": "{" }),
+        json!({ "callId": "e", "index": -1 }),
+        json!({ "callId": "c0", "messageId": "m1", "index": 0, "delta": "late", "done": true }),
+    ] {
+        editor.notify("ropewalk/toolInput", params);
+    }
+    editor.splice(URI, 0..0, "typed ");
+    let text = editor.ask("ropewalk/documentText", json!({ "uri": URI })).await;
+    assert!(text["text"].as_str().unwrap().starts_with("typed "), "{text}");
+    // The field `note` is none of `read`: each call is told of its own, and of no other's.
+    for call in [0, 17, 39] {
+        let result = editor.ask("ropewalk/callTool", json!({ "callId": format!("c{call}"), "name": "read" })).await;
+        assert_eq!(result["error"]["kind"], "invalidArguments", "{result}");
+        assert!(said(&result).contains("`note` is not a parameter"), "{result}");
+    }
+    let fragment = editor.ask("ropewalk/callTool", json!({ "callId": "d699", "name": "write" })).await;
+    assert_eq!(fragment["error"]["kind"], "truncated", "{fragment}");
+    // One that gave way to later ones is no call without arguments.
+    let given_way = editor.ask("ropewalk/callTool", json!({ "callId": "d0", "name": "write" })).await;
+    assert_eq!(given_way["error"]["kind"], "invalidArguments", "{given_way}");
+    assert!(said(&given_way).contains("too many calls streamed in"), "{given_way}");
+    assert!(disk.bytes("/w/new.txt").is_none());
+    drop_news(&mut editor).await;
+    editor.accept_rest();
+    assert_eq!(editor.leave().await, 0);
+}

@@ -309,3 +309,116 @@ async fn every_dialect_is_listed() {
     assert_eq!(editor.error_code(unknown).await, -32602);
     assert_eq!(editor.leave().await, 0);
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_comes_after_tools_that_join_sees_them_without_waiting_for_the_answer() {
+    let mut editor = editor().await;
+    let many: Vec<Value> = (0..1200).map(|number| lookup(&format!("tool_{number}"), json!({}))).collect();
+    let joining = editor.request("ropewalk/registerTools", json!({ "tools": many }));
+    let calling = call(&mut editor, "tool_999", json!({ "word": "x" }));
+    let listing = editor.request("ropewalk/listTools", json!({}));
+    let previewing = editor.request("ropewalk/previewCall", json!({ "name": "tool_3", "arguments": { "word": "x" } }));
+    let (id, params) = editor.asked("ropewalk/runTool").await;
+    assert_eq!(params["name"], "tool_999");
+    editor.respond(&id, json!({ "content": [] }));
+    assert_eq!(editor.result(calling).await["status"], "ok");
+    let told = editor.result(joining).await;
+    let count = |status: &str| told["tools"].as_array().unwrap().iter().filter(|tool| tool["status"] == status).count();
+    assert_eq!((count("registered"), count("refused")), (1000, 200));
+    assert!(
+        told["tools"][1199]["reason"].as_str().unwrap().starts_with("there are 1000 tools"),
+        "{}",
+        told["tools"][1199]
+    );
+    assert!(editor.result(listing).await["tools"].as_array().unwrap().len() >= 1000);
+    assert_eq!(editor.result(previewing).await["valid"], true);
+    assert_eq!(changes(&mut editor).await, [json!({})], "the list changed once");
+    let all: Vec<String> = (0..1200).map(|number| format!("tool_{number}")).collect();
+    let leaving = editor.request("ropewalk/unregisterTools", json!({ "names": all }));
+    let calling = call(&mut editor, "tool_999", json!({ "word": "x" }));
+    assert_eq!(editor.result(calling).await["error"]["kind"], "unknownTool");
+    let gone = editor.result(leaving).await;
+    assert_eq!((gone["removed"].as_array().unwrap().len(), gone["unknown"].as_array().unwrap().len()), (1000, 200));
+    assert_eq!(changes(&mut editor).await, [json!({})]);
+    assert_eq!(editor.leave().await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_waits_runs_only_the_tool_it_was_admitted_for() {
+    let mut editor = editor().await;
+    let tools = json!([lookup("first", json!({})), lookup("second", json!({ "parallel": true }))]);
+    register(&mut editor, tools).await;
+    for (again, kind) in [(false, "unknownTool"), (true, "unavailable")] {
+        let running = call(&mut editor, "first", json!({ "word": "x" }));
+        let (id, _) = editor.asked("ropewalk/runTool").await;
+        let waiting = editor
+            .request("ropewalk/callTool", json!({ "callId": "waits", "name": "second", "arguments": { "word": "x" } }));
+        editor.ask("ropewalk/unregisterTools", json!({ "names": ["second"] })).await;
+        if again {
+            // Of the same name, and not harmless any more.
+            register(&mut editor, json!([lookup("second", json!({ "annotations": {} }))])).await;
+        }
+        editor.respond(&id, json!({ "content": [] }));
+        assert_eq!(editor.result(running).await["status"], "ok");
+        let result = editor.result(waiting).await;
+        assert_eq!(result["error"]["kind"], kind, "{result}");
+        register(&mut editor, json!([lookup("second", json!({ "parallel": true }))])).await;
+    }
+    // A tool that the session turns off while its call waits does not run either.
+    editor.ask("ropewalk/unregisterTools", json!({ "names": ["second"] })).await;
+    register(&mut editor, json!([lookup("second", json!({ "parallel": true }))])).await;
+    let running = call(&mut editor, "first", json!({ "word": "x" }));
+    let (id, _) = editor.asked("ropewalk/runTool").await;
+    let waiting = editor
+        .request("ropewalk/callTool", json!({ "callId": "waits", "name": "second", "arguments": { "word": "x" } }));
+    editor.ask("ropewalk/updateSession", json!({ "sessionId": "default", "tools": { "disable": ["second"] } })).await;
+    editor.respond(&id, json!({ "content": [] }));
+    assert_eq!(editor.result(running).await["status"], "ok");
+    let result = editor.result(waiting).await;
+    assert_eq!(result["error"]["kind"], "unavailable", "{result}");
+    changes(&mut editor).await;
+    assert_eq!(editor.leave().await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_whose_tools_change_is_told_so() {
+    let mut editor = editor().await;
+    register(&mut editor, json!([lookup("dictionary", json!({ "deferred": true }))])).await;
+    changes(&mut editor).await;
+    let of = json!({ "sessionId": "s" });
+    for (method, params, told) in [
+        ("openSession", json!({ "sessionId": "s" }), 0),
+        ("openSession", json!({ "sessionId": "s", "tools": { "disable": ["write"] } }), 1),
+        ("updateSession", json!({ "sessionId": "s", "tools": { "disable": ["write"] } }), 0),
+        ("updateSession", json!({ "sessionId": "s", "label": "pane" }), 0),
+        ("setMode", json!({ "sessionId": "s", "mode": "plan" }), 0),
+        ("updateSession", json!({ "sessionId": "s", "tools": { "disable": [] } }), 1),
+        ("updateSession", json!({ "sessionId": "s", "tools": { "enable": ["read"] } }), 1),
+        ("resetSession", json!({ "sessionId": "s" }), 1),
+        ("resetSession", json!({ "sessionId": "s" }), 0),
+    ] {
+        editor.ask(&format!("ropewalk/{method}"), params.clone()).await;
+        let heard = changes(&mut editor).await;
+        assert_eq!(heard, vec![of.clone(); told], "{method} {params}");
+    }
+    assert_eq!(editor.leave().await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_runs_in_the_editor_before_its_call_has_come() {
+    let mut editor = editor().await;
+    register(&mut editor, json!([lookup("dictionary", json!({ "parallel": true }))])).await;
+    let piece = json!({
+        "callId": "c", "messageId": "m", "index": 0, "name": "dictionary", "delta": "{\"word\": \"x\"}", "done": true,
+    });
+    editor.notify("ropewalk/toolInput", piece);
+    changes(&mut editor).await;
+    assert!(editor.stashed(|message| message["method"] == "ropewalk/runTool").is_none());
+    let calling = editor.request("ropewalk/callTool", json!({ "callId": "c", "name": "dictionary" }));
+    let (id, params) = editor.asked("ropewalk/runTool").await;
+    assert_eq!((&params["callId"], &params["arguments"]), (&json!("c"), &json!({ "word": "x" })));
+    editor.respond(&id, json!({ "content": [] }));
+    assert_eq!(editor.result(calling).await["status"], "ok");
+    changes(&mut editor).await;
+    assert_eq!(editor.leave().await, 0);
+}

@@ -114,7 +114,7 @@ impl Entry {
 
     fn fit(&self, given: Map<String, Value>) -> Result<Ready, ToolError> {
         let name = self.traits().name;
-        let coerced = coerce::coerce(&self.schema, self.traits().aliases, given).map_err(|why| {
+        let coerced = coerce::coerce(&self.schema, &self.validator, self.traits().aliases, given).map_err(|why| {
             ToolError::new(ErrorKind::InvalidArguments, format!("The arguments of `{name}` do not fit: {why}."))
         })?;
         let arguments = Value::Object(coerced.value);

@@ -340,3 +340,72 @@ fn proper_names() {
         assert_eq!(proper(name), expected, "{name}");
     }
 }
+
+/// Whether arguments fit a schema, as calls find out.
+fn fits(schema: Value, arguments: &Value) -> bool {
+    let tool = Arc::new(Made { name: "odd", schema, deferred: false });
+    Entry::new(tool, Rule::Read).unwrap().ready(Some(arguments)).is_ok()
+}
+
+#[test]
+fn no_schema_goes_round_for_ever() {
+    let deep = (0..100).fold(json!({}), |inner, _| json!({ "a": inner }));
+    for (schema, fit) in [
+        (json!({ "type": "object", "allOf": [{ "$ref": "#" }, { "$ref": "#" }] }), true),
+        (json!({ "type": "object", "properties": { "a": { "$ref": "#" } } }), true),
+        (json!({ "type": "object", "properties": { "a": { "$ref": "#", "type": "string" } } }), false),
+        (json!({ "type": "object", "if": { "$ref": "#" }, "then": { "$ref": "#" } }), true),
+        (json!({ "type": "object", "dependentSchemas": { "a": { "$ref": "#" } } }), true),
+        (json!({ "type": "object", "anyOf": [{ "$dynamicRef": "#" }] }), true),
+    ] {
+        assert_eq!(fits(schema.clone(), &deep), fit, "{schema}");
+    }
+}
+
+#[test]
+fn choices_within_choices_do_not_multiply() {
+    // Each of six levels has three ways, and none of them fits: without a bound that is 3^6 times the work of one.
+    let mut part = json!({ "type": "integer" });
+    let mut value = json!("x");
+    for _ in 0..6 {
+        let way = |n: i32| {
+            json!({
+                "type": "object", "properties": { "a": part, "n": { "const": n } }, "required": ["a", "n"],
+            })
+        };
+        part = json!({ "anyOf": [way(1), way(2), way(3)] });
+        value = json!({ "a": value });
+    }
+    assert!(!fits(json!({ "type": "object", "properties": { "p": part } }), &json!({ "p": value })));
+}
+
+#[test]
+fn many_items_are_mended_and_told_in_one_go() {
+    let items = json!({ "type": "object", "properties": { "x": { "type": "integer" } } });
+    let schema = json!({ "type": "object", "properties": { "p": { "type": "array", "items": items } } });
+    let many = |x: &str| json!({ "p": vec![json!({ "x": x }); 20_000] });
+    let entry = Entry::new(Arc::new(Made { name: "odd", schema, deferred: false }), Rule::Read).unwrap();
+    let ready = entry.ready(Some(&many("7"))).unwrap();
+    assert_eq!((&ready.arguments["p"][19_999]["x"], ready.repairs.len()), (&json!(7), 20_000));
+    let fault = entry.ready(Some(&many("no"))).unwrap_err();
+    assert!(fault.message.contains("- and 19990 more"), "{}", fault.message);
+    assert_eq!(fault.data.unwrap()["faults"].as_array().unwrap().len(), 100);
+}
+
+#[test]
+fn names_of_every_odd_form_are_told_bounded_and_visibly() {
+    let registry = built_in();
+    let session = Session::new("s");
+    for (asked, told) in [
+        ("r\u{435}ad".to_owned(), "There is no tool `r\u{435}ad`. Did you mean `read`?"),
+        ("re\u{200b}ad".to_owned(), "There is no tool `re\\u{200b}ad`. Did you mean `read`?"),
+        ("a\nb".to_owned(), "There is no tool `a\\u{a}b`. The tools are:"),
+        ("x".repeat(1 << 20), "There is no tool `xxxx"),
+        (String::new(), "There is no tool ``. The tools are:"),
+        ("_tool".to_owned(), "There is no tool `_tool`."),
+        ("../read".to_owned(), "There is no tool `../read`. Did you mean `read`?"),
+    ] {
+        let message = registry.find(&session, &asked).err().unwrap().message;
+        assert!(message.starts_with(told) && message.len() < 2_000, "{} {message}", asked.len());
+    }
+}

@@ -1,6 +1,6 @@
 //! The streams of arguments as data: what is kept of each, for how long, and what stands before what. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::ToolInputParams;
 
@@ -10,8 +10,11 @@ pub(super) const CALL_BYTES: usize = 8 * 1024 * 1024;
 /// Of all calls at most so many bytes are kept; the oldest give way.
 const ALL_BYTES: usize = 64 * 1024 * 1024;
 
-/// At most so many streams are known; the oldest give way.
+/// Of at most so many streams the text is kept; the oldest give way.
 const STREAMS: usize = 512;
+
+/// At most so many streams are known, so that pieces that come late are not taken for the beginning of something.
+const KNOWN: usize = 8192;
 
 /// At most so many reads are started before their calls.
 const EARLY: usize = 16;
@@ -43,6 +46,12 @@ pub(super) enum Gone {
     Cancelled,
     /// It grew too long, or there was too much in all.
     TooLong,
+    /// Too many others came after it.
+    TooMany,
+    /// Pieces of two calls came under its name: whose is whose is not guessed.
+    Mixed,
+    /// Its call has come.
+    Claimed,
 }
 
 /// The arguments of one call to come. `E` is what was started with them.
@@ -86,31 +95,48 @@ pub(super) struct Fresh {
 #[derive(Debug)]
 pub(super) struct Streams<E> {
     all: BTreeMap<u64, Stream<E>>,
+    /// By session and call.
+    named: HashMap<String, HashMap<String, u64>>,
+    /// Those that are not gone.
+    kept: BTreeSet<u64>,
     last: u64,
     bytes: usize,
 }
 
 impl<E> Default for Streams<E> {
     fn default() -> Streams<E> {
-        Streams { all: BTreeMap::new(), last: 0, bytes: 0 }
+        Streams { all: BTreeMap::new(), named: HashMap::new(), kept: BTreeSet::new(), last: 0, bytes: 0 }
     }
 }
 
 impl<E> Streams<E> {
     /// Takes a piece; gives the number of its stream, if that goes on.
     pub(super) fn take(&mut self, session: &str, piece: ToolInputParams, kind: Option<Kind>) -> Option<u64> {
-        let number = match self.find(session, &piece.call_id) {
+        let mut found = self.find(session, &piece.call_id);
+        if let Some(number) = found.filter(|number| self.all.get(number).is_some_and(|stream| stream.is_before(&piece)))
+        {
+            self.remove(number);
+            found = None;
+        }
+        let number = match found {
             Some(number) => number,
             None => self.begin(session, &piece),
         };
-        let stream = self.all.get_mut(&number).filter(|stream| stream.state == State::Open)?;
+        let stream = self.all.get_mut(&number).filter(|stream| matches!(stream.state, State::Open | State::Done))?;
+        if stream.index != piece.index {
+            self.end(number, Gone::Mixed);
+            return None;
+        }
+        if stream.state == State::Done {
+            return None;
+        }
         if let (Some(name), Some(kind)) = (piece.name, kind) {
             stream.name = Some(name);
             stream.kind = kind;
         }
         let delta = piece.delta.unwrap_or_default();
         if stream.text.len() + delta.len() > CALL_BYTES {
-            self.bytes -= stream.end(Gone::TooLong);
+            self.end(number, Gone::TooLong);
             return None;
         }
         stream.text.push_str(&delta);
@@ -139,32 +165,58 @@ impl<E> Streams<E> {
             showing: Showing::No,
         };
         self.all.insert(self.last, stream);
-        if self.all.len() > STREAMS
-            && let Some((_, oldest)) = self.all.pop_first()
+        self.kept.insert(self.last);
+        self.named.entry(session.to_owned()).or_default().insert(piece.call_id.clone(), self.last);
+        if self.kept.len() > STREAMS
+            && let Some(oldest) = self.kept.first().copied()
         {
-            self.bytes -= oldest.text.len();
+            self.end(oldest, Gone::TooMany);
+        }
+        if self.all.len() > KNOWN
+            && let Some(oldest) = self.all.keys().next().copied()
+        {
+            self.remove(oldest);
         }
         self.last
     }
 
-    /// Lets the oldest go until all the rest fits.
-    fn make_room(&mut self, but: u64) {
-        let mut bytes = self.bytes;
-        for (_, stream) in self.all.iter_mut().filter(|(number, _)| **number != but) {
-            if bytes <= ALL_BYTES {
-                break;
-            }
-            if !stream.text.is_empty() {
-                bytes -= stream.end(Gone::TooLong);
+    /// Lets go of the text of a stream.
+    fn end(&mut self, number: u64, why: Gone) {
+        if let Some(stream) = self.all.get_mut(&number) {
+            self.bytes -= stream.end(why);
+            self.kept.remove(&number);
+        }
+    }
+
+    /// Forgets a stream.
+    fn remove(&mut self, number: u64) -> Option<Stream<E>> {
+        let stream = self.all.remove(&number)?;
+        self.bytes -= stream.text.len();
+        self.kept.remove(&number);
+        if let Some(calls) = self.named.get_mut(&stream.session) {
+            calls.remove(&stream.call);
+            if calls.is_empty() {
+                self.named.remove(&stream.session);
             }
         }
-        self.bytes = bytes;
+        Some(stream)
+    }
+
+    /// Lets the oldest go until all the rest fits.
+    fn make_room(&mut self, but: u64) {
+        while self.bytes > ALL_BYTES {
+            let oldest = self.kept.iter().copied().find(|number| *number != but && self.is_long(*number));
+            let Some(oldest) = oldest else { return };
+            self.end(oldest, Gone::TooLong);
+        }
+    }
+
+    fn is_long(&self, number: u64) -> bool {
+        self.all.get(&number).is_some_and(|stream| !stream.text.is_empty())
     }
 
     fn find(&self, session: &str, call: &str) -> Option<u64> {
-        // The newest first: that is the one that pieces come for.
-        let mut numbers = self.all.iter().rev();
-        numbers.find(|(_, stream)| stream.call == call && stream.session == session).map(|(number, _)| *number)
+        self.named.get(session)?.get(call).copied()
     }
 
     /// The stream of a call.
@@ -177,24 +229,37 @@ impl<E> Streams<E> {
         self.all.get(&number)
     }
 
-    /// The stream of a call, which is over with it.
+    /// The stream of a call, which is over with it. That it was there is still known where its message has a name: what
+    /// comes late for it, or twice, begins nothing.
     pub(super) fn claim(&mut self, session: &str, call: &str) -> Option<Stream<E>> {
-        let stream = self.all.remove(&self.find(session, call)?)?;
-        self.bytes -= stream.text.len();
+        let number = self.find(session, call)?;
+        if self.all.get(&number)?.state == State::Gone(Gone::Claimed) {
+            return None;
+        }
+        let stream = self.remove(number)?;
+        if !stream.message.is_empty() {
+            self.all.insert(number, stream.claimed());
+            self.named.entry(stream.session.clone()).or_default().insert(stream.call.clone(), number);
+        }
         Some(stream)
     }
 
     /// Streams that are dead, and whose calls shall not be taken for calls without arguments.
     pub(super) fn cancel(&mut self, fits: impl Fn(&Stream<E>) -> bool) {
-        for stream in self.all.values_mut().filter(|stream| fits(stream)) {
-            self.bytes -= stream.end(Gone::Cancelled);
+        for number in self.numbers(|stream| fits(stream) && stream.state != State::Gone(Gone::Claimed)) {
+            self.end(number, Gone::Cancelled);
         }
+    }
+
+    fn numbers(&self, fits: impl Fn(&Stream<E>) -> bool) -> Vec<u64> {
+        self.all.iter().filter(|(_, stream)| fits(stream)).map(|(number, _)| *number).collect()
     }
 
     /// Streams of which nobody will ask again.
     pub(super) fn forget(&mut self, fits: impl Fn(&Stream<E>) -> bool) {
-        self.all.retain(|_, stream| !fits(stream));
-        self.bytes = self.all.values().map(|stream| stream.text.len()).sum();
+        for number in self.numbers(fits) {
+            self.remove(number);
+        }
     }
 
     /// Whether a read may start before its call: nothing that came before it in its session, or comes before it in its
@@ -208,7 +273,7 @@ impl<E> Streams<E> {
         let mut writers = self.all.iter().filter(|(_, stream)| {
             stream.session == read.session
                 && !stream.kind.shared
-                && !matches!(stream.state, State::Gone(Gone::Cancelled))
+                && !matches!(stream.state, State::Gone(Gone::Cancelled | Gone::Claimed))
         });
         early < EARLY && !writers.any(|(other, stream)| *other != number && before(*other, stream))
     }
@@ -267,6 +332,33 @@ impl<E> Streams<E> {
 }
 
 impl<E> Stream<E> {
+    /// Whether a piece is of another stream than this one, under the same name: of another message, so that the call of this
+    /// one never came; or one that names its tool, as a beginning does, after the call of this one has come.
+    fn is_before(&self, piece: &ToolInputParams) -> bool {
+        let other = |own: &str, its: &str| !own.is_empty() && !its.is_empty() && own != its;
+        let turn = piece.turn_id.as_deref().unwrap_or_default();
+        let again = self.state == State::Gone(Gone::Claimed) && piece.name.is_some();
+        again || other(&self.message, &piece.message_id) || other(self.turn.as_deref().unwrap_or_default(), turn)
+    }
+
+    /// What is still known of it when its call has come.
+    fn claimed<F>(&self) -> Stream<F> {
+        Stream {
+            session: self.session.clone(),
+            turn: self.turn.clone(),
+            call: self.call.clone(),
+            message: self.message.clone(),
+            index: self.index,
+            name: None,
+            kind: self.kind,
+            text: String::new(),
+            state: State::Gone(Gone::Claimed),
+            early: None,
+            shown: 0,
+            showing: Showing::Never,
+        }
+    }
+
     /// Lets go of the text; gives its length.
     fn end(&mut self, why: Gone) -> usize {
         self.state = State::Gone(why);
@@ -330,11 +422,50 @@ mod tests {
         for number in 0..STREAMS {
             streams.take("s", piece(&format!("d{number}"), "m", 0, "x"), None);
         }
-        assert_eq!((streams.all.len(), streams.bytes), (STREAMS, STREAMS));
+        assert_eq!((streams.kept.len(), streams.bytes), (STREAMS, STREAMS));
+        assert_eq!(streams.get("s", "c15").unwrap().state, State::Gone(Gone::TooMany));
+        // What comes late for one that gave way is not the beginning of another.
+        assert_eq!(streams.take("s", piece("c15", "m", 0, "tail"), None), None);
+        for number in 0..KNOWN {
+            streams.take("other", piece(&format!("e{number}"), "m", 0, "x"), None);
+        }
+        assert_eq!((streams.all.len(), streams.kept.len()), (KNOWN, STREAMS));
+        assert!(streams.get("s", "d1").is_none() && !streams.named.contains_key("s"));
+        streams.take("s", piece("d1", "m", 0, "x"), None);
         streams.cancel(|stream| stream.call == "d1");
         assert_eq!(streams.get("s", "d1").unwrap().state, State::Gone(Gone::Cancelled));
-        streams.forget(|stream| stream.session == "s");
-        assert_eq!((streams.all.len(), streams.bytes), (0, 0));
+        streams.forget(|_| true);
+        assert_eq!((streams.all.len(), streams.named.len(), streams.kept.len(), streams.bytes), (0, 0, 0, 0));
+    }
+
+    #[test]
+    fn a_call_has_one_stream_and_pieces_of_two_are_never_put_together() {
+        let text = |streams: &Streams<()>| {
+            let stream = streams.get("s", "c").unwrap();
+            (stream.text.clone(), stream.state)
+        };
+        let mut streams: Streams<()> = Streams::default();
+        // The message broke off and came again under another name.
+        streams.take("s", piece("c", "m1", 0, "rm -rf /tmp/"), None);
+        streams.take("s", piece("c", "m2", 0, "ls"), None);
+        assert_eq!(text(&streams), ("ls".to_owned(), State::Open));
+        let turned =
+            |turn: &str, delta: &str| ToolInputParams { turn_id: Some(turn.to_owned()), ..piece("c", "", 0, delta) };
+        for (turn, delta, whole) in [("t1", "{", "{"), ("t1", "}", "{}"), ("t2", "[", "[")] {
+            streams.take("t", turned(turn, delta), None);
+            assert_eq!(streams.get("t", "c").unwrap().text, whole);
+        }
+        // Two calls of one message under one name.
+        streams.take("s", piece("c", "m2", 1, "{"), None);
+        assert_eq!(text(&streams), (String::new(), State::Gone(Gone::Mixed)));
+        assert_eq!(streams.claim("s", "c").unwrap().state, State::Gone(Gone::Mixed));
+        // What is late, or told twice, begins nothing once the call has come; another message does.
+        assert_eq!(streams.take("s", ToolInputParams { done: true, ..piece("c", "m2", 0, "tail") }, None), None);
+        assert!(streams.claim("s", "c").is_none());
+        streams.cancel(|_| true);
+        assert!(streams.claim("s", "c").is_none(), "what has come is not cancelled any more");
+        assert!(streams.take("s", piece("c", "m3", 4, "new"), None).is_some());
+        assert_eq!(text(&streams), ("new".to_owned(), State::Open));
     }
 
     #[test]

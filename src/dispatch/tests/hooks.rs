@@ -120,7 +120,11 @@ async fn a_hook_that_fails_refuses_unless_it_may_not() {
             assert!(logged, "{words}");
         }
     }
-    let (desk, _) = desk(json!({ "before": [{ "command": ["no-such-program"] }] }), says(json!({})));
+    // What a hook says in error is bounded like what it says on purpose.
+    let (desk, _) = desk(before(json!({})), says(json!({ "x".repeat(60_000): 1 })));
+    let told = text(&desk.call("read", read()).await);
+    assert!(told.contains("cannot be read") && told.len() < 5_000, "{}", told.len());
+    let (desk, _) = self::desk(json!({ "before": [{ "command": ["no-such-program"] }] }), says(json!({})));
     assert!(text(&desk.call("read", read()).await).contains("no program"));
 }
 

@@ -350,7 +350,7 @@ async fn a_read_never_starts_past_a_change_and_is_never_stale() {
                 desk.call_with(CallParams { session_id: Some("other".into()), ..params("change", json!({})) }).await,
             ),
             "typing" => drop(desk.documents.change(&key, 2, Vec::new())),
-            "file" => desk.dispatch.files_changed(),
+            "file" => desk.dispatch.world_changed(),
             _ => desk.workspace.set_settings(Arc::default()),
         }
         taken(&log);
@@ -372,4 +372,78 @@ async fn what_was_read_early_counts_as_seen_once_the_call_has_it() {
     assert_eq!(desk.dispatch.session(None).seen(&key()), None);
     desk.call_with(streamed("r", "look")).await;
     assert_eq!(desk.dispatch.session(None).seen(&key()).as_deref(), Some("hash"));
+}
+
+#[tokio::test]
+async fn a_session_that_begins_anew_and_a_turn_that_ends_leave_no_streams() {
+    use crate::sessions::requests::SessionRequest;
+    let log = Log::default();
+    let desk = desk(&log);
+    let asked = |method: &str, more: Value| {
+        let mut params = json!({ "sessionId": "s" });
+        for (key, value) in more.as_object().unwrap() {
+            params[key] = value.clone();
+        }
+        match method {
+            "close" => SessionRequest::Close(serde_json::from_value(params).unwrap()),
+            "reset" => SessionRequest::Reset(serde_json::from_value(params).unwrap()),
+            _ => SessionRequest::EndTurn(serde_json::from_value(params).unwrap()),
+        }
+    };
+    let of = |delta: &str, done: bool| ToolInputParams {
+        session_id: Some("s".into()),
+        turn_id: Some("t1".into()),
+        ..piece("c", "change", 0, delta, done)
+    };
+    let call = || CallParams { session_id: Some("s".into()), ..streamed("c", "change") };
+    for method in ["close", "reset"] {
+        desk.dispatch.tool_input(of("{\"word\": \"old", false));
+        desk.dispatch.ask_session(asked(method, json!({}))).await.unwrap();
+        // The same script again, word for word.
+        desk.dispatch.tool_input(of("{\"word\": \"new\"}", true));
+        assert_eq!(desk.call_with(call()).await.status, Status::Ok, "{method}");
+        assert_eq!(taken(&log), ["change {\"word\":\"new\"}"], "{method}");
+    }
+    desk.dispatch.tool_input(of("{\"word\": \"old", false));
+    desk.dispatch.ask_session(asked("endTurn", json!({ "turnId": "t2" }))).await.unwrap();
+    assert_eq!(desk.call_with(call()).await.error.unwrap().kind, ErrorKind::Truncated);
+    desk.dispatch.tool_input(of("{}", true));
+    desk.dispatch.ask_session(asked("endTurn", json!({ "turnId": "t1" }))).await.unwrap();
+    assert_eq!(desk.call_with(call()).await.status, Status::Cancelled);
+    assert_eq!(taken(&log), Vec::<String>::new());
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::test_runner::Config::with_cases(200))]
+    #[test]
+    fn nothing_invented_reaches_what_changes_something_whichever_way_it_comes(
+        text in "[{}\\[\\]\",:\\\\ a]{0,12}|\\{\"word\": \"[a\\\\\"}]{0,5}",
+        cut in 0..40_usize,
+    ) {
+        let log = Log::default();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let desk = desk(&log);
+            let strict = serde_json::from_str::<Value>(&text).ok();
+            let at = text.char_indices().map(|(at, _)| at).nth(cut).unwrap_or(text.len());
+            desk.dispatch.tool_input(piece("c", "change", 0, &text[..at], false));
+            desk.dispatch.tool_input(piece("c", "change", 0, &text[at..], true));
+            let preview = desk.dispatch.preview(params("change", json!(text))).await;
+            let streamed = desk.call_with(streamed("c", "change")).await;
+            let whole = desk.call("change", json!(text)).await;
+            assert_eq!(streamed.status, whole.status, "{text:?}");
+            let ran = taken(&log);
+            // Whichever way it comes, it runs with the same arguments or not at all.
+            assert!(ran.is_empty() || ran.len() == 2 && ran[0] == ran[1], "{text:?} {ran:?}");
+            assert_eq!(preview.valid, !ran.is_empty(), "{text:?} {:?}", preview.problems);
+            if preview.synthesized {
+                assert!(ran.is_empty(), "{text:?} {ran:?}");
+            }
+            if let Some(Value::Object(fields)) = strict
+                && fields.get("word").is_some_and(Value::is_string)
+            {
+                assert_eq!(ran[0], format!("change {}", Value::Object(fields)), "{text:?}");
+            }
+        });
+    }
 }

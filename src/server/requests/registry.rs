@@ -1,28 +1,30 @@
-//! The requests about the tools themselves: their list, and the client's own. All happens at once, in order, so that a call
-//! sent after them finds what they say.
+//! The requests about the tools themselves: their list, and the client's own. Each takes its place in the
+//! order at once, so that whatever is sent after it finds what it says; schemas are worked out beside the reader.
 
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
 use serde_json::Value;
 use tower_lsp::jsonrpc::Error;
 
-use crate::dispatch::ListToolsParams;
 use crate::server::front::Front;
 use crate::server::protocol::ListToolsResult;
 
-use super::{Started, at_once, read, write};
+use super::{Started, read, uncancelled, write};
 
 impl Front {
     pub(super) fn begin_list(self: &Arc<Self>, params: &Value) -> Result<Started, Error> {
-        let params: ListToolsParams = read(params)?;
-        Ok(at_once(write(&ListToolsResult { tools: self.rooms.calls.list(&params).to_vec() })))
+        let listed = Arc::clone(&self.rooms.calls).list(read(params)?);
+        Ok(uncancelled(listed.map(|tools| write(&ListToolsResult { tools: tools.to_vec() })).boxed()))
     }
 
     pub(super) fn begin_register(self: &Arc<Self>, params: &Value) -> Result<Started, Error> {
-        Ok(at_once(write(&self.rooms.calls.register_tools(read(params)?))))
+        let told = Arc::clone(&self.rooms.calls).register_tools(read(params)?);
+        Ok(uncancelled(told.map(|told| write(&told)).boxed()))
     }
 
     pub(super) fn begin_unregister(self: &Arc<Self>, params: &Value) -> Result<Started, Error> {
-        Ok(at_once(write(&self.rooms.calls.unregister_tools(read(params)?))))
+        let told = Arc::clone(&self.rooms.calls).unregister_tools(read(params)?);
+        Ok(uncancelled(told.map(|told| write(&told)).boxed()))
     }
 }

@@ -8,7 +8,7 @@ use super::search::{confirmed, occurrences};
 use super::trimmed_boundary::trimmed;
 use super::{Finding, Pair, Place};
 
-/// By so many lines a run of blank lines may differ.
+/// By so many lines a run of blank lines may differ; held by the table below.
 const BLANK: usize = 2;
 
 /// Old has at least so many lines, and so many that are not blank.

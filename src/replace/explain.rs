@@ -177,16 +177,26 @@ pub(super) fn conflict(
         if clash.line < here.end { format!("At line {}", clash.line + 1) } else { format!("After line {}", here.end) };
     let told =
         |line: Option<&str>, none: &str| line.map_or(none.to_owned(), |line| format!("`{}`", shown(line.trim())));
+    let why = if clash.doubt {
+        format!(
+            "it has other lines than old_string, and new_string changes something where it is not known which of them \
+             is meant, so nothing was changed. {at}:\n  old_string has {}\n",
+            told(clash.old.as_deref(), "its end")
+        )
+    } else {
+        format!(
+            "there new_string changes what is not as old_string has it, so nothing was changed. {at}:\n  old_string \
+             has {}\n  the text has {}\n  new_string has {}\n",
+            told(clash.old.as_deref(), "nothing there"),
+            told(clash.place.as_deref(), "no such line"),
+            told(clash.new.as_deref(), "it taken out"),
+        )
+    };
     let text = format!(
-        "The closest place is {} (by {}), but there new_string changes what is not as old_string has it, so nothing \
-         was changed. {at}:\n  old_string has {}\n  the text has {}\n  new_string has {}\n\
-         (- is what you sent, + is what is there):\n{}\nSend old_string with the lines as they are there, and \
-         new_string as they should become.",
+        "The closest place is {} (by {}), but {why}(- is what you sent, + is what is there):\n{}\nSend old_string with \
+         the lines as they are there, and new_string as they should become.",
         span(&here),
         strategy.name,
-        told(clash.old.as_deref(), "nothing there"),
-        told(clash.place.as_deref(), "no such line"),
-        told(clash.new.as_deref(), "it taken out"),
         diff(table, &here, &old, &partners).text()
     );
     miss(MissKind::Conflict, text, (from + 1..=here.end).collect())

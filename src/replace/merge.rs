@@ -22,6 +22,8 @@ pub(super) struct Clash {
     pub(super) place: Option<String>,
     /// What new wants there; `None`: it gone.
     pub(super) new: Option<String>,
+    /// Old may as well mean another line.
+    pub(super) doubt: bool,
 }
 
 /// The two texts of the request, and the lines of the text that old was found at.
@@ -109,6 +111,7 @@ impl Merge<'_> {
             old: (line < self.old.count()).then(|| self.old.content(line).to_owned()),
             place: at.map(|at| self.line(at).to_owned()),
             new: None,
+            doubt: true,
         }
     }
 
@@ -151,7 +154,7 @@ pub(super) fn woven(
     let end = table.end(line).unwrap_or_else(|| haystack.ends().prevailing());
     let has_ends = haystack.ends().first.is_some();
     let first = |text: &str| text.trim().lines().next().map(str::to_owned);
-    let clash = || Clash { line, old: first(&pair.old), place: first(place), new: first(&pair.new) };
+    let clash = || Clash { line, old: first(&pair.old), place: first(place), new: first(&pair.new), doubt: false };
     if !whole {
         let new = if has_ends { end.apply(&pair.new) } else { pair.new.to_string() };
         return weave(&pair.old, place, &new).ok_or_else(clash);
@@ -334,6 +337,7 @@ impl Walk<'_> {
             old: old.map(|line| self.merge.old.content(line).to_owned()),
             place: has.then(|| self.merge.line(at).to_owned()),
             new: new.map(|line| self.merge.new.content(line).to_owned()),
+            doubt: false,
         }
     }
 }

@@ -7,7 +7,7 @@ use super::align::{compare, partners};
 use super::block_anchor::{anchors, slack};
 use super::haystack::Haystack;
 use super::lines::{Lines, blank};
-use super::nearest::starts;
+use super::nearest::{elsewhere, starts};
 use super::{Finding, Pair, Place};
 
 /// The window is at least this alike: fixtures 208 and 209 are on either side.
@@ -56,6 +56,9 @@ pub(super) fn find<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, _all: bool) -> 
     });
     let floor = if best.complete { COMPLETE } else { WINDOW };
     if near || best.similarity < floor || old.len().abs_diff(best.lines.len()) > slack {
+        return Finding::none(pair);
+    }
+    if elsewhere(haystack, &old, &best.lines, &best.partners) {
         return Finding::none(pair);
     }
     let place = Place::of_lines(haystack, best.lines.clone(), &table, Some(best.partners.clone()));

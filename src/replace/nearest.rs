@@ -6,6 +6,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use memchr::memmem;
+
 use super::align;
 use super::haystack::Haystack;
 use super::keys::{KeyMap, Sieve, trimmed_key};
@@ -20,16 +22,19 @@ const WORDS: usize = 24;
 /// A word shorter than this (bytes) is in too many lines, and only looked for where old has no longer one.
 const WORD: usize = 4;
 
+/// So many words of old are gone through to find the longest: a line of a hundred million bytes has some among its first.
+const LOOKED_AT: usize = 100_000;
+
 /// So many places are compared at most.
 const CANDIDATES: usize = 8;
 
 /// So many lines of old are compared at most.
 const LINES: usize = 400;
 
-/// Less alike than this is not worth showing.
+/// Less alike than this is not worth showing: fixtures 221 and 222 are on either side.
 const SHOWN: f64 = 0.4;
 
-/// Lines paired in a comparison are at least this alike.
+/// Lines paired in a comparison are at least this alike: fixture 221.
 const PAIRED: f64 = 0.4;
 
 /// A region of the text and how old compares with it.
@@ -79,6 +84,37 @@ pub(super) fn nearest<'a>(haystack: &Haystack<'_>, old: &'a str) -> Option<Neare
     best
 }
 
+/// Lines of old that a region has otherwise are looked for at so many places each, and so many of them.
+const ELSEWHERE: (usize, usize) = (8, 64);
+
+/// Whether a line of old that a region has otherwise is, as old has it, part of a line outside of the region, next to
+/// one that old has next to it too: the region may then be the wrong one, however alike it is (fixture 223).
+pub(super) fn elsewhere(
+    haystack: &Haystack<'_>,
+    old: &[&str],
+    region: &Range<usize>,
+    partners: &[Option<usize>],
+) -> bool {
+    let lines = haystack.lines();
+    let otherwise = |&line: &usize| match partners[line] {
+        _ if blank(old[line]) => false,
+        Some(at) => trim(lines.content(region.start + at)) != trim(old[line]),
+        None => true,
+    };
+    (0..old.len()).filter(otherwise).take(ELSEWHERE.0).any(|line| {
+        let found = memmem::find_iter(haystack.body.as_bytes(), trim(old[line]).as_bytes()).take(ELSEWHERE.1);
+        found.map(|byte| lines.at(byte)).filter(|at| !region.contains(at)).any(|at| {
+            let beside = |old_beside: Option<&&str>, beside: Option<usize>| {
+                old_beside
+                    .zip(beside.filter(|&beside| beside < lines.count() && !region.contains(&beside)))
+                    .is_some_and(|(old, beside)| !blank(old) && trim(old) == trim(lines.content(beside)))
+            };
+            beside(line.checked_sub(1).and_then(|before| old.get(before)), at.checked_sub(1))
+                && beside(old.get(line + 1), Some(at + 1))
+        })
+    })
+}
+
 /// Votes for lines (0-based, perhaps before the first) at which old may begin, the most first.
 pub(super) fn starts(haystack: &Haystack<'_>, old: &[&str]) -> Vec<(usize, isize)> {
     let mut votes: KeyMap<isize, usize> = KeyMap::default();
@@ -122,17 +158,19 @@ pub(super) fn starts(haystack: &Haystack<'_>, old: &[&str]) -> Vec<(usize, isize
     ranked
 }
 
-/// The longest words of old, each with the line it is first on.
+/// The longest of the first words of old, each with the line it is first on.
 fn words<'a>(old: &[&'a str]) -> Vec<(usize, &'a str)> {
     let mut seen: HashMap<&str, usize> = HashMap::new();
     for least in [WORD, 1] {
         if !seen.is_empty() {
             break;
         }
-        for (line, text) in old.iter().enumerate() {
-            for word in text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| word.len() >= least) {
-                seen.entry(word).or_insert(line);
-            }
+        let words = old.iter().enumerate().flat_map(|(line, text)| {
+            let words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+            words.filter(|word| word.len() >= least).map(move |word| (line, word))
+        });
+        for (line, word) in words.take(LOOKED_AT) {
+            seen.entry(word).or_insert(line);
         }
     }
     let mut words: Vec<(usize, &str)> = seen.into_iter().map(|(word, line)| (line, word)).collect();

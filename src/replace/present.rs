@@ -11,7 +11,7 @@ use super::lines::{Lines, blank};
 use super::search::{confirmed, occurrences};
 use super::{Fit, Pair, Place};
 
-/// New has at least so many lines that are not blank: a single one may be anywhere.
+/// New has at least so many lines that are not blank: a single one may be anywhere (fixtures 217 and 218).
 const LINES: usize = 2;
 
 /// The places where all lines of new stand already, blank ones at its ends and white space at theirs aside; none when

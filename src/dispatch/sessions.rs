@@ -73,6 +73,7 @@ impl Dispatch {
                 let cancelled = self.cancel(Some(&id), None, None);
                 self.drop_session(&id);
                 self.act(session, move |dispatch, session| {
+                    dispatch.world_changed();
                     dispatch.moded(session, Session::reset);
                     dispatch.tell_todos(session, Vec::new());
                     dispatch.tell_approvals(session);
@@ -81,7 +82,11 @@ impl Dispatch {
             }
             SessionRequest::Forget(params) => {
                 let keys = self.forgotten(&params)?;
-                self.act(session, move |_, session| forget(session, &params.call_ids, &keys))
+                self.act(session, move |dispatch, session| {
+                    // What was read on the ground of it counts no more, and to read again is not to go round in circles.
+                    dispatch.world_changed();
+                    forget(session, &params.call_ids, &keys)
+                })
             }
             SessionRequest::DidShow(params) => self.shown(session, params),
             SessionRequest::Grants(params) => {

@@ -2,6 +2,7 @@
 
 mod changes;
 mod consent;
+mod files;
 mod hooks;
 mod into;
 mod kit;

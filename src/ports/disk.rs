@@ -50,6 +50,10 @@ pub struct DirEntry {
 pub trait Disk: Send + Sync + 'static {
     /// The whole content of a regular file; anything else is an error at once, never a wait for a pipe's other end.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+    /// A regular file to be read piece by piece from its beginning; anything else is an error at once.
+    fn open(&self, path: &Path) -> io::Result<Box<dyn io::Read + Send>> {
+        Ok(Box::new(io::Cursor::new(self.read(path)?)))
+    }
     /// What the path names, links followed.
     fn metadata(&self, path: &Path) -> io::Result<Metadata>;
     /// What the path names, the last link not followed.

@@ -35,19 +35,14 @@ static NAMES: LazyLock<SystemRandom> = LazyLock::new(SystemRandom::new);
 #[expect(clippy::disallowed_methods, reason = "this is the port that the ban points to")]
 impl Disk for SystemDisk {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        // Without NONBLOCK opening a pipe would wait for its other end.
-        let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
-        let mut file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-        let metadata = file.metadata()?;
-        if metadata.is_dir() {
-            return Err(Errno::ISDIR.into());
-        }
-        if !metadata.is_file() {
-            return Err(invalid(path, "is not a regular file"));
-        }
-        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
+        let (mut file, len) = regular(path)?;
+        let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or_default());
         file.read_to_end(&mut bytes)?;
         Ok(bytes)
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Box<dyn io::Read + Send>> {
+        Ok(Box::new(regular(path)?.0))
     }
 
     fn metadata(&self, path: &Path) -> io::Result<Metadata> {
@@ -183,6 +178,21 @@ impl Disk for SystemDisk {
         flush_folder(flush, path);
         Ok(())
     }
+}
+
+/// A regular file opened for reading, and its length in bytes.
+fn regular(path: &Path) -> io::Result<(File, u64)> {
+    // Without NONBLOCK opening a pipe would wait for its other end.
+    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
+    let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        return Err(Errno::ISDIR.into());
+    }
+    if !metadata.is_file() {
+        return Err(invalid(path, "is not a regular file"));
+    }
+    Ok((file, metadata.len()))
 }
 
 fn kind_of(kind: std::fs::FileType) -> FileKind {

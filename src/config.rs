@@ -22,6 +22,10 @@ pub struct Settings {
     pub commit: CommitSettings,
     /// What `write` does with a file it never saw, or that changed since.
     pub freshness: Freshness,
+    /// What is done with a change after which a file that followed its language's grammar no longer does.
+    pub syntax_gate: SyntaxGate,
+    /// How files are read.
+    pub read: ReadSettings,
     /// Diagnostics after edits.
     pub diagnostics: DiagnosticsSettings,
     /// How much a model is shown.
@@ -103,6 +107,35 @@ pub enum Freshness {
     Warn,
     /// Writes.
     Off,
+}
+
+/// What is done with a change after which a text that had no syntax errors has some, whichever tool makes it. New and
+/// empty files pass, and so do files that were broken before or whose language has no grammar here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SyntaxGate {
+    /// It is refused before anything is changed.
+    Refuse,
+    /// It is made, and the answer tells the error (once: where the diagnostics tell it, nothing else does).
+    #[default]
+    Warn,
+    /// It is made.
+    Off,
+}
+
+/// How files are read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ReadSettings {
+    /// Whether lines that an earlier call of the session showed, and that are unchanged and not forgotten, are not shown
+    /// again but said to be so.
+    pub unchanged: bool,
+}
+
+impl Default for ReadSettings {
+    fn default() -> Self {
+        ReadSettings { unchanged: true }
+    }
 }
 
 /// Diagnostics after edits.

@@ -19,6 +19,7 @@ mod early;
 mod events;
 mod execute;
 mod first_use;
+mod gate;
 mod guards;
 mod hooks;
 mod ids;
@@ -41,6 +42,7 @@ mod unread;
 mod validate;
 mod world;
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -415,11 +417,16 @@ impl Dispatch {
         }
         let words =
             asking.words().into_iter().chain(notes).chain(change::told_jobs(&self.jobs.news(&session.id))).collect();
+        let changed = made.is_some();
         let ending = Ending { done: ended, made, news: self.late.take(&session.id), words };
         let folders = self.workspace.roots().folders;
         let named = shape::Named { call_id: call_id.clone(), name, number: admitted.number, folders };
         let keeping = shape::Keeping { keeper: &self.keeper, session, settings: &settings.output, budget };
         let mut shaped = shape::shape(ending, named, &keeping, timing);
+        if !shaped.entire && !changed {
+            // What was cut out of the answer was not shown, whatever the tool thought it showed.
+            session.forget_calls(&BTreeSet::from([call_id.as_str()]));
+        }
         self.after(&mut shaped.result, beside, &session.id, &admitted.cancel).await;
         let last = reporter.end(shaped.result.status, || shaped.detail(&settings.output));
         match &admitted.member {
@@ -524,8 +531,7 @@ impl Dispatch {
                     }
                     // The next call may start: nothing is waited for any more but what others say of the change.
                     admitted.lineage.release();
-                    let report = self.settle(&mut call, std::mem::take(&mut so_far.settling)).await;
-                    so_far.report = report;
+                    self.settle(&mut call, so_far).await;
                     return stopped.map_or(Ok(shape::Done::Changed), Err);
                 }
             }

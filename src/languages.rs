@@ -49,6 +49,13 @@ pub struct Prepared {
     base: Arc<OnceLock<Base>>,
 }
 
+impl Prepared {
+    /// The language id the editor gave the document, and its text before the edit.
+    pub fn before(&self) -> (Option<&str>, &Text) {
+        (self.language_id.as_deref(), &self.text)
+    }
+}
+
 /// An edit that landed, whose diagnostics are wanted.
 #[derive(Debug, Clone)]
 pub struct Edited {

@@ -115,12 +115,13 @@ impl Session {
         }
     }
 
-    /// A copy that has seen the same and has no outputs, for work that may come to nothing: what is shown there counts
-    /// here only once it is adopted.
+    /// A copy that has seen the same and looks at the same outputs, for work that may come to nothing: what is shown there
+    /// counts here only once it is adopted.
     #[must_use]
     pub fn fork(&self) -> Session {
         Session {
             seen: Mutex::new(lock(&self.seen).clone()),
+            outputs: Arc::clone(&self.outputs),
             consents: Mutex::new(lock(&self.consents).clone()),
             danger: AtomicBool::new(self.danger.load(Ordering::Relaxed)),
             sightings: Some(Mutex::default()),
@@ -191,6 +192,11 @@ impl Session {
     /// The lines (0-based) of that text that the model was not shown; empty when it saw all, or nothing of it.
     pub fn unseen(&self, key: &Key) -> Vec<Range<usize>> {
         lock(&self.seen).unseen(key)
+    }
+
+    /// The last call that showed all of these lines (0-based) of exactly this text, and is not forgotten.
+    pub fn shown_by(&self, key: &Key, hash: &str, lines: &Range<usize>) -> Option<Arc<str>> {
+        lock(&self.seen).shown_by(key, hash, lines)
     }
 
     /// A text left the model's context. Answers whether it was there.

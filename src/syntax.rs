@@ -2,6 +2,7 @@
 
 mod compare;
 mod faults;
+mod gate;
 mod language;
 mod parse;
 mod trailing_commas;
@@ -9,6 +10,7 @@ mod words;
 
 use std::borrow::Cow;
 
+pub use gate::{Regression, regression};
 pub use language::Language;
 
 use crate::text::Splice;

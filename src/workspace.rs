@@ -3,7 +3,9 @@
 pub mod codec;
 pub mod commit;
 pub mod documents;
+pub mod large;
 pub mod paths;
+pub mod probe;
 pub mod search;
 pub mod view;
 
@@ -15,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 pub use commit::{Committed, FileChange, Hunk, LineSpan, Preview, Rewrite, Rewritten};
 pub use documents::{Documents, Snapshot};
 pub use paths::{Key, Roots, Target};
+pub use probe::Probe;
 pub use view::{Source, View};
 
 use crate::config::Settings;
@@ -126,6 +129,16 @@ impl Workspace {
     /// The text of a file or document as the user sees it; [`RefusalKind::NotFound`] when there is none.
     pub async fn view(&self, target: &Target) -> Result<View, Refusal> {
         view::view(self, target).await
+    }
+
+    /// What a name leads to, before it is read.
+    pub async fn probe(&self, target: &Target) -> Result<Probe, Refusal> {
+        probe::probe(self, target).await
+    }
+
+    /// Some lines of a file that is too long to be viewed (more than [`view::MAX_FILE_BYTES`]).
+    pub async fn lines_of_large(&self, target: &Target, wanted: large::Wanted) -> Result<large::Stretch, Refusal> {
+        large::lines(self, target, wanted).await
     }
 
     /// What a change would do now. Changes nothing.

@@ -15,6 +15,7 @@ use crate::workspace::paths::uri_of_path;
 use crate::workspace::{Committed, FileChange, Hunk, Key, LineSpan, Preview, Refusal, RefusalKind};
 
 use super::call::EditResult;
+use super::gate;
 use super::propose::needs_new_consent;
 use super::{Call, Dispatch};
 
@@ -171,24 +172,30 @@ impl Dispatch {
     }
 
     /// Waits for the diagnostics of what was made. No turn is held meanwhile.
-    pub(super) async fn settle(
-        &self,
-        call: &mut Call<'_>,
-        settling: Vec<(Prepared, Edited)>,
-    ) -> Option<DiagnosticsReport> {
+    pub(super) async fn settle(&self, call: &mut Call<'_>, made: &mut Made) {
+        let settling = std::mem::take(&mut made.settling);
         let clock = self.workspace.ports.clock.clone();
         let started = clock.now();
         let wait = call.params.diagnostics.clone();
         let cancel = &call.context.cancel;
         let together = call.member.filter(|_| !settling.is_empty() && wait.wait != WaitMode::None);
-        let report = if let Some(member) = together {
+        let edits = settling.clone();
+        made.report = if let Some(member) = together {
             member.settled(settling, &wait, cancel).await
         } else {
             let settled = self.languages.settle(settling, &wait, cancel);
             super::execute::contained("diagnostics", settled).await.ok()
         };
         call.timing.diagnostics_ms += super::millis(clock.now() - started);
-        report
+        let unchecked = gate::unchecked(self.workspace.settings().syntax_gate, &edits, made.report.as_ref());
+        if unchecked.is_empty() {
+            return;
+        }
+        let look = move || unchecked.into_iter().filter_map(|(at, made)| Some((at, made.broke()?))).collect::<Vec<_>>();
+        match tokio::task::spawn_blocking(look).await {
+            Ok(broken) => gate::tell(&mut made.told, &broken),
+            Err(error) => error!(%error, "the syntax gate broke down"),
+        }
     }
 }
 

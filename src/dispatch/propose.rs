@@ -14,6 +14,7 @@ use crate::workspace::{FileChange, Key, Preview, Refusal, RefusalKind, Rewritten
 use super::call::AccessInfo;
 use super::catalog::Entry;
 use super::execute::Limits;
+use super::gate;
 
 /// Where a call reaches and what the rules say of that, before anything is read for it.
 pub(super) struct Outline {
@@ -126,6 +127,7 @@ async fn planned(entry: &Entry, arguments: &serde_json::Value, context: &Context
     };
     let mut planned = Vec::with_capacity(changes.len());
     for change in changes {
+        let change = gate::gated(&context.workspace, change);
         let preview = context.workspace.preview(&change).await?;
         planned.push((change, preview));
     }

@@ -76,6 +76,7 @@ impl Dispatch {
                 let cancelled = self.cancel(Some(&id), None, None);
                 self.drop_session(&id);
                 self.act(session, move |dispatch, session| {
+                    dispatch.world_changed();
                     let mut files = Vec::new();
                     dispatch.moded(session, |session| files = session.reset());
                     dispatch.keeper.remove(files);
@@ -86,7 +87,11 @@ impl Dispatch {
             }
             SessionRequest::Forget(params) => {
                 let keys = self.forgotten(&params)?;
-                self.act(session, move |_, session| forget(session, &params.call_ids, &keys))
+                self.act(session, move |dispatch, session| {
+                    // What was read on the ground of it counts no more, and to read again is not to go round in circles.
+                    dispatch.world_changed();
+                    forget(session, &params.call_ids, &keys)
+                })
             }
             SessionRequest::DidShow(params) => self.shown(session, params),
             SessionRequest::Grants(params) => {

@@ -89,6 +89,8 @@ pub(super) struct Keeping<'a> {
 /// A result, and all of its text where `content` has less.
 pub(super) struct Shaped {
     pub result: CallResult,
+    /// Whether the model is given all that the tool said.
+    pub entire: bool,
     whole: Option<Arc<str>>,
 }
 
@@ -174,7 +176,12 @@ pub(super) fn shape(ending: Ending, named: Named, keeping: &Keeping<'_>, timing:
     for (id, text) in &whole {
         kept.keep(id, Arc::from(text.as_str()), words.external.clone(), None);
     }
+    let said = words.body.len();
     let (shown, mut output, whole) = kept.shown(words);
+    let entire = match (&whole, &shown) {
+        (Some(whole), Some(shown)) => shown.starts_with(&whole[..said]),
+        _ => true,
+    };
     if let Some(first) = left_out.first().and_then(|left| left.output.clone())
         && output.is_none()
     {
@@ -199,7 +206,7 @@ pub(super) fn shape(ending: Ending, named: Named, keeping: &Keeping<'_>, timing:
         output,
         timing,
     };
-    Shaped { result, whole }
+    Shaped { result, entire, whole }
 }
 
 impl Words {

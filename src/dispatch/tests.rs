@@ -3,6 +3,7 @@
 mod changes;
 mod consent;
 mod ends;
+mod files;
 mod hooks;
 mod into;
 mod kit;

@@ -35,13 +35,15 @@ struct Shown {
     /// The model knows them only as long as it knows what all of these calls said.
     basis: Basis,
     lines: Range<usize>,
+    /// They were shown as they are, and not just made or known.
+    verbatim: bool,
 }
 
 impl Seen {
     /// The model was shown this text, or made it, from end to end.
     pub(super) fn whole(&mut self, key: &Key, hash: &str, by: Option<&Arc<str>>) {
         let mut sight = self.0.remove(key).filter(|sight| sight.hash == hash).unwrap_or_else(|| Sight::of(hash));
-        sight.add(by.cloned().into_iter().collect(), 0..usize::MAX);
+        sight.add(by.cloned().into_iter().collect(), 0..usize::MAX, false);
         self.0.insert(key.clone(), sight);
     }
 
@@ -53,7 +55,7 @@ impl Seen {
         basis.extend(by.cloned());
         if basis.len() <= MAX_BASIS {
             let mut sight = Sight::of(hash);
-            sight.add(basis, 0..usize::MAX);
+            sight.add(basis, 0..usize::MAX, false);
             self.0.insert(key.clone(), sight);
         }
     }
@@ -65,7 +67,7 @@ impl Seen {
             *sight = Sight::of(hash);
         }
         sight.total = total;
-        sight.add(by.cloned().into_iter().collect(), lines);
+        sight.add(by.cloned().into_iter().collect(), lines, true);
     }
 
     /// The hash of the text last seen under this key, or parts of it.
@@ -76,6 +78,15 @@ impl Seen {
     /// The lines (0-based) of that text that were not shown; empty when all were, or the text was never seen.
     pub(super) fn unseen(&self, key: &Key) -> Vec<Range<usize>> {
         self.0.get(key).map(Sight::unseen).unwrap_or_default()
+    }
+
+    /// The last call that showed all of these lines (0-based) of exactly this text, and is not forgotten.
+    pub(super) fn shown_by(&self, key: &Key, hash: &str, lines: &Range<usize>) -> Option<Arc<str>> {
+        let sight = self.0.get(key).filter(|sight| sight.hash == hash)?;
+        let holds = |shown: &&Shown| {
+            shown.verbatim && shown.lines.start <= lines.start && lines.end <= shown.lines.end && shown.basis.len() == 1
+        };
+        sight.shown.iter().rev().find(holds).and_then(|shown| shown.basis.first().cloned())
     }
 
     /// A text left the model's context. Answers whether it was there.
@@ -106,17 +117,18 @@ impl Sight {
         Sight { hash: hash.to_owned(), total: 0, shown: Vec::new() }
     }
 
-    fn add(&mut self, basis: Basis, lines: Range<usize>) {
+    fn add(&mut self, basis: Basis, lines: Range<usize>, verbatim: bool) {
         // One call that shows neighbouring pieces is one showing.
         if let Some(last) = self.shown.last_mut()
             && last.basis == basis
+            && last.verbatim == verbatim
             && lines.start <= last.lines.end
             && last.lines.start <= lines.end
         {
             last.lines = last.lines.start.min(lines.start)..last.lines.end.max(lines.end);
             return;
         }
-        self.shown.push(Shown { basis, lines });
+        self.shown.push(Shown { basis, lines, verbatim });
         if self.shown.len() > MAX_SHOWN {
             self.shown.remove(0);
         }
@@ -195,6 +207,33 @@ mod tests {
         seen.lines(&key(), "two", 0..3, 3, Some(&call("again")));
         seen.forget_calls(&BTreeSet::from(["read", "edit"]));
         assert_eq!(state(&seen), (Some("two"), vec![]));
+    }
+
+    #[test]
+    fn only_what_one_call_showed_of_this_very_text_was_shown() {
+        let (mut seen, a, b) = (Seen::default(), call("a"), call("b"));
+        seen.whole(&key(), "h", Some(&call("write")));
+        seen.lines(&key(), "h", 0..5, 10, Some(&a));
+        seen.lines(&key(), "h", 5..8, 10, Some(&b));
+        seen.lines(&key(), "h", 8..10, 10, None);
+        let by = |seen: &Seen, hash: &str, lines| seen.shown_by(&key(), hash, &lines).map(|call| call.to_string());
+        for (hash, lines, call) in [
+            ("h", 0..5, Some("a")),
+            ("h", 1..3, Some("a")),
+            ("h", 5..8, Some("b")),
+            // By two calls, by the pane, by none, of another text.
+            ("h", 4..6, None),
+            ("h", 8..10, None),
+            ("h", 0..11, None),
+            ("other", 0..5, None),
+        ] {
+            assert_eq!(by(&seen, hash, lines.clone()).as_deref(), call, "{hash} {lines:?}");
+        }
+        seen.forget_calls(&BTreeSet::from(["a"]));
+        assert_eq!((by(&seen, "h", 0..5), by(&seen, "h", 5..8).as_deref()), (None, Some("b")));
+        // What a change of it made was never shown.
+        seen.changed(&key(), "new", Some(&call("edit")));
+        assert_eq!(by(&seen, "new", 5..8), None);
     }
 
     #[test]

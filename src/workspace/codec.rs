@@ -17,6 +17,32 @@ pub enum Codec {
     Legacy,
 }
 
+impl Codec {
+    /// Its name, for people and front ends.
+    pub fn name(self) -> &'static str {
+        match self {
+            Codec::Utf8 => "utf-8",
+            Codec::Utf8Bom => "utf-8-bom",
+            Codec::Utf16Le => "utf-16le",
+            Codec::Utf16Be => "utf-16be",
+            Codec::Legacy => "unknown",
+        }
+    }
+}
+
+/// Of text at most so many per cent are control characters; of bytes whose encoding is not known, of which few are text.
+const MAX_CONTROLS: usize = 30;
+const MAX_CONTROLS_UNKNOWN: usize = 5;
+
+/// How many per cent of a decoded file are control characters other than those of text (tab, line ends, form feed and
+/// the like), if that is more than text has.
+pub fn binary_share(text: &str, codec: Codec) -> Option<usize> {
+    let max = if codec == Codec::Legacy { MAX_CONTROLS_UNKNOWN } else { MAX_CONTROLS };
+    let odd = |byte: &&u8| matches!(byte, 0..=8 | 14..=31);
+    let controls = text.as_bytes().iter().filter(odd).count();
+    (controls * 100 > text.len() * max).then(|| controls * 100 / text.len())
+}
+
 /// The bytes of a file as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decoded {
@@ -154,6 +180,20 @@ mod tests {
         check(b"\xf0\x9f\x98", "\u{f0}\u{178}\u{2dc}", Codec::Legacy);
         assert_eq!(decode(b"\x7fELF\0"), Err(CodecError::Binary(4)));
         assert_eq!(decode(b"a\0\0\0"), Err(CodecError::Binary(1)));
+    }
+
+    #[test]
+    fn what_is_mostly_control_characters_is_no_text() {
+        for (text, codec, share) in [
+            ("", Codec::Utf8, None),
+            ("a\tb\r\n\u{c}", Codec::Utf8, None),
+            ("\u{1b}[31mred\u{1b}[0m", Codec::Utf8, None),
+            ("\u{1}\u{2}a", Codec::Utf8, Some(66)),
+            ("\u{1}aaaaaaaaa", Codec::Utf16Le, None),
+            ("\u{1}aaaaaaaaa", Codec::Legacy, Some(10)),
+        ] {
+            assert_eq!(binary_share(text, codec), share, "{text:?}");
+        }
     }
 
     #[test]

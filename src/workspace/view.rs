@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::ports::{Disk, FileKind};
-use crate::text::{BOM, LineBreaks, Text, hash_bytes};
+use crate::text::{BOM, LineBreaks, LineEnds, Text, hash_bytes};
 
 use super::codec::{self, Codec, CodecError, Decoded};
 use super::documents::{Snapshot, Sync};
@@ -45,6 +45,8 @@ pub enum Source {
         snapshot: Snapshot,
         /// Whether it differs from the file on the disk (always true without a file).
         unsaved: bool,
+        /// Whether there is no such file on the disk.
+        missing: bool,
     },
     /// The disk.
     Disk {
@@ -66,6 +68,24 @@ impl View {
         matches!(self.source, Source::Open { unsaved: true, .. })
     }
 
+    /// How the bytes on the disk stand for the text; `None` for a document, which is text for the editor.
+    pub fn encoding(&self) -> Option<&'static str> {
+        match &self.source {
+            Source::Open { .. } => None,
+            Source::Disk { codec, .. } => Some(codec.name()),
+        }
+    }
+
+    /// Which line ends the text has: `lf`, `crlf` or `mixed`; `None` for none.
+    pub fn line_ends(&self) -> Option<&'static str> {
+        match self.text.line_ends() {
+            LineEnds { lf: 0, crlf: 0, .. } => None,
+            LineEnds { crlf: 0, .. } => Some("lf"),
+            LineEnds { lf: 0, .. } => Some("crlf"),
+            LineEnds { .. } => Some("mixed"),
+        }
+    }
+
     /// The editor's version, if it is open.
     pub fn version(&self) -> Option<i32> {
         match &self.source {
@@ -81,7 +101,7 @@ pub(super) async fn view(workspace: &Workspace, target: &Target) -> Result<View,
     let document = workspace.documents.get(&target.key);
     let path = match (&target.key, &document) {
         (Key::File(path), _) => path.clone(),
-        (Key::Unnamed(_), Some(snapshot)) => return Ok(of_document(target, snapshot.clone(), true)),
+        (Key::Unnamed(_), Some(snapshot)) => return Ok(of_document(target, snapshot.clone(), true, true)),
         (Key::Unnamed(uri), None) => return Err(not_open(&workspace.documents, uri)),
     };
     let disk = workspace.ports.disk.clone();
@@ -90,7 +110,9 @@ pub(super) async fn view(workspace: &Workspace, target: &Target) -> Result<View,
     let read = tokio::task::spawn_blocking(move || match document {
         Some(snapshot) => {
             let unsaved = !same_on_disk(&*disk, &path, &snapshot.text);
-            Ok(of_document(target, snapshot, unsaved))
+            let gone = || disk.metadata(&path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+            let missing = unsaved && gone();
+            Ok(of_document(target, snapshot, unsaved, missing))
         }
         None => of_file(&*disk, &path, target, breaks),
     });
@@ -98,14 +120,14 @@ pub(super) async fn view(workspace: &Workspace, target: &Target) -> Result<View,
         .unwrap_or_else(|error| Err(Refusal::new(RefusalKind::Failed, format!("Reading {shown} failed: {error}."))))
 }
 
-fn of_document(target: Target, snapshot: Snapshot, unsaved: bool) -> View {
+fn of_document(target: Target, snapshot: Snapshot, unsaved: bool, missing: bool) -> View {
     let note = match &snapshot.trust {
         Sync::Good => None,
         Sync::Suspect(why) => {
             Some(format!("The editor's text of {} may differ from what is shown here: {why}.", target.shown))
         }
     };
-    View { target, text: snapshot.text.clone(), source: Source::Open { snapshot, unsaved }, note }
+    View { target, text: snapshot.text.clone(), source: Source::Open { snapshot, unsaved, missing }, note }
 }
 
 /// Whether the file holds this text, byte order marks aside. What cannot be read does not.
@@ -163,6 +185,13 @@ fn of_file(disk: &dyn Disk, path: &Path, target: Target, breaks: LineBreaks) -> 
         };
         Refusal::new(RefusalKind::Failed, format!("{shown} {error}{size}."))
     })?;
+    if let Some(percent) = codec::binary_share(&text, codec) {
+        let message = format!(
+            "{shown} is binary: {percent} % of it are control characters; it has {} bytes and cannot be read as text.",
+            bytes.len()
+        );
+        return refuse(RefusalKind::Failed, message);
+    }
     let source = Source::Disk { codec, bytes_hash: hash_bytes(&bytes) };
     Ok(View { target, text: Text::new(&text, breaks), source, note })
 }

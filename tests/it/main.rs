@@ -15,6 +15,7 @@ mod doubles;
 mod editor;
 mod ends;
 mod fidelity;
+mod files;
 mod front;
 mod into;
 mod lost;

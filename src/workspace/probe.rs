@@ -1,0 +1,88 @@
+//! What a name leads to, before it is read as text: a folder, or how a file begins and how long it is.
+
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use crate::ports::{DirEntry, Disk, FileKind};
+
+use super::paths::{Key, Target};
+use super::{Refusal, RefusalKind, Workspace};
+
+/// So many bytes of a file's beginning tell what it is.
+pub const HEAD_BYTES: usize = 8 * 1024;
+
+/// What a name leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Probe {
+    /// A folder, with what is in it, sorted by name; documents that are open there and not on the disk included.
+    Folder(Vec<Entry>),
+    /// A regular file that is not open in the editor.
+    File {
+        /// Its length in bytes.
+        len: u64,
+        /// How it begins: at most [`HEAD_BYTES`].
+        head: Vec<u8>,
+    },
+    /// An open document, or something that [`Workspace::view`] will refuse and say why.
+    Other,
+}
+
+/// One name in a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The name, as it is on the disk.
+    pub name: String,
+    /// What it is, links not followed.
+    pub kind: FileKind,
+    /// Whether it is open in the editor and not on the disk.
+    pub unsaved: bool,
+}
+
+impl From<DirEntry> for Entry {
+    fn from(DirEntry { name, kind }: DirEntry) -> Entry {
+        Entry { name, kind, unsaved: false }
+    }
+}
+
+/// See [`Workspace::probe`].
+pub(super) async fn probe(workspace: &Workspace, target: &Target) -> Result<Probe, Refusal> {
+    let Key::File(path) = &target.key else { return Ok(Probe::Other) };
+    if workspace.documents.get(&target.key).is_some() {
+        return Ok(Probe::Other);
+    }
+    let (disk, folder) = (workspace.ports.disk.clone(), path.clone());
+    let failed =
+        |what: String| Refusal::new(RefusalKind::Failed, format!("Looking at {} failed: {what}.", target.shown));
+    let looked = tokio::task::spawn_blocking(move || look(&*disk, &folder)).await;
+    match looked.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))? {
+        Probe::Folder(mut entries) => {
+            let documents = workspace.documents.all();
+            let open = documents.iter().filter_map(|document| match &document.key {
+                Key::File(open) if open.parent() == Some(path) => open.file_name(),
+                _ => None,
+            });
+            for name in open.map(|name| name.to_string_lossy().into_owned()) {
+                if !entries.iter().any(|entry| entry.name == name) {
+                    entries.push(Entry { name, kind: FileKind::File, unsaved: true });
+                }
+            }
+            entries.sort_by(|a, b| a.name.cmp(&b.name));
+            Ok(Probe::Folder(entries))
+        }
+        other => Ok(other),
+    }
+}
+
+fn look(disk: &dyn Disk, path: &Path) -> io::Result<Probe> {
+    let Ok(found) = disk.metadata(path) else { return Ok(Probe::Other) };
+    match found.kind {
+        FileKind::Directory => Ok(Probe::Folder(disk.read_dir(path)?.into_iter().map(Entry::from).collect())),
+        FileKind::File => {
+            let mut head = Vec::new();
+            let read = disk.open(path).and_then(|file| file.take(HEAD_BYTES as u64).read_to_end(&mut head));
+            // A file that cannot be read is refused by whoever reads it, in better words.
+            Ok(read.map_or(Probe::Other, |_| Probe::File { len: found.len, head }))
+        }
+        FileKind::Link | FileKind::Other => Ok(Probe::Other),
+    }
+}

@@ -149,7 +149,7 @@ impl Doubt<'_> {
             if here.len() > own { surplus[here].iter().map(|&at| length(self.here(at))).sum() } else { 0 }
         };
         let loose = |lines: Range<usize>, gaps: Range<usize>| {
-            touched[lines.clone()].contains(&true) || added.iter().any(|added| gaps.contains(&added.gap))
+            touched[lines].contains(&true) || added.iter().any(|added| gaps.contains(&added.gap))
         };
         let first = solid.windows(2).position(|pair| left_out(pair) > 0)?;
         let head: usize = solid[..=first].iter().map(|&(line, _)| length(self.old[line])).sum();

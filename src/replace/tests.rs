@@ -370,7 +370,7 @@ fn text() -> impl Strategy_<Value = String> {
 use proptest::strategy::Strategy as Strategy_;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn an_exact_unique_text_always_wins(before in text(), from in 0usize..60, len in 1usize..20, new in text()) {

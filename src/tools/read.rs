@@ -216,7 +216,9 @@ async fn picture(
     let shows = context.workspace.editor.abilities().images;
     if shows && len > image::MAX_IMAGE_BYTES {
         let max = image::MAX_IMAGE_BYTES;
-        return Err(failed(format!("{is}; more than {max} bytes cannot be shown. Make a smaller copy of it and read that.")));
+        return Err(failed(format!(
+            "{is}; more than {max} bytes cannot be shown. Make a smaller copy of it and read that."
+        )));
     }
     let structured = Some(json!({
         "uri": target.uri,

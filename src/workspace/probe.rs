@@ -51,7 +51,8 @@ pub(super) async fn probe(workspace: &Workspace, target: &Target) -> Result<Prob
         return Ok(Probe::Other);
     }
     let (disk, folder) = (workspace.ports.disk.clone(), path.clone());
-    let failed = |what: String| Refusal::new(RefusalKind::Failed, format!("Looking at {} failed: {what}.", target.shown));
+    let failed =
+        |what: String| Refusal::new(RefusalKind::Failed, format!("Looking at {} failed: {what}.", target.shown));
     let looked = tokio::task::spawn_blocking(move || look(&*disk, &folder)).await;
     match looked.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))? {
         Probe::Folder(mut entries) => {

@@ -1,6 +1,7 @@
 //! Files of every kind on a real disk, read and written over the wire: each gets a clear answer at once, nothing is lost.
 
 use std::ffi::OsStr;
+use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
@@ -100,14 +101,17 @@ async fn every_kind_of_file_has_its_answer() {
         ("fifo", "error", "fifo is neither a file nor a directory but a pipe, a socket or a device."),
         ("socket", "error", "socket is neither a file nor a directory but a pipe, a socket or a device."),
         ("crfl.txt", "error", "There is no file crfl.txt. Did you mean crlf.txt?"),
-        ("caf\u{fffd}.txt", "error", "There is no file caf\u{fffd}.txt."),
+        ("caf\u{fffd}.txt", "error", "There is no file caf\u{fffd}.txt. A name whose bytes are not UTF-8 cannot"),
     ] {
         let result = read(&mut editor, name).await;
         assert_eq!(result["status"], status, "{name}: {result}");
         assert!(text(&result).starts_with(words), "{name}: {result}");
     }
     let (crlf, utf16) = (read(&mut editor, "crlf.txt").await, read(&mut editor, "utf16.txt").await);
-    assert_eq!((&crlf["structuredContent"]["lineEnds"], &crlf["structuredContent"]["encoding"]), (&json!("crlf"), &json!("utf-8")));
+    assert_eq!(
+        (&crlf["structuredContent"]["lineEnds"], &crlf["structuredContent"]["encoding"]),
+        (&json!("crlf"), &json!("utf-8"))
+    );
     assert_eq!(utf16["structuredContent"]["encoding"], "utf-16le");
     assert_eq!(read(&mut editor, "pic").await["content"][1]["mimeType"], "image/gif");
     let listing = read(&mut editor, ".").await;
@@ -126,24 +130,41 @@ async fn a_file_of_any_length_is_read_by_window() {
     let (_gone, folder) = folder();
     let wide = "x".repeat(100 << 20);
     put(&folder, "wide.txt", &wide);
-    let rows: String = (1..=6_000_000).map(|row| format!("row {row}\n")).collect();
+    let mut rows = String::new();
+    for row in 1..=6_000_000 {
+        writeln!(rows, "row {row}").unwrap();
+    }
     assert!(rows.len() > 50 << 20);
     put(&folder, "long.log", &rows);
     drop((wide, rows));
     let mut editor = editor_in(&folder, json!({})).await;
     let first = read(&mut editor, "wide.txt").await;
     assert!(text(&first).starts_with("1\txxxx"), "{}", text(&first).len());
-    let told = "cut after character 2000: line 1 (of 104857600 characters); see the rest with offset 1, limit 1, column 2001";
-    assert!(text(&first).contains(told) && text(&first).contains("the file has 104857600 bytes"), "{}", &text(&first)[2000..]);
+    let told =
+        "cut after character 2000: line 1 (of 104857600 characters); see the rest with offset 1, limit 1, column 2001";
+    assert!(
+        text(&first).contains(told) && text(&first).contains("the file has 104857600 bytes"),
+        "{}",
+        &text(&first)[2000..]
+    );
     let last = json!({ "file_path": "wide.txt", "limit": 1, "column": 104_857_591 });
     let last = call(&mut editor, "read", last).await;
-    assert!(text(&last).starts_with("1\txxxxxxxxxx\n\n(line 1 of 1, characters 104857591-104857600 of 104857600; the line ends"), "{last}");
+    assert!(
+        text(&last)
+            .starts_with("1\txxxxxxxxxx\n\n(line 1 of 1, characters 104857591-104857600 of 104857600; the line ends"),
+        "{last}"
+    );
     let some = call(&mut editor, "read", json!({ "file_path": "long.log", "offset": 5_000_000, "limit": 2 })).await;
-    assert!(text(&some).starts_with("5000000\trow 5000000\n5000001\trow 5000001\n\n(lines 5000000-5000001 of more; go on with offset 5000002)"), "{some}");
+    assert!(
+        text(&some).starts_with(
+            "5000000\trow 5000000\n5000001\trow 5000001\n\n(lines 5000000-5000001 of more; go on with offset 5000002)"
+        ),
+        "{some}"
+    );
     let end_of = call(&mut editor, "read", json!({ "file_path": "long.log", "offset": 6_000_000 })).await;
     assert!(text(&end_of).contains("(line 6000000 of 6000000; end of file, 6000000 lines)"), "{end_of}");
     let write = call(&mut editor, "write", json!({ "file_path": "long.log", "content": "x" })).await;
-    assert_eq!((&write["status"], write["applied"].as_str()), (&json!("error"), write["applied"].as_str()), "{write}");
+    assert!(text(&write).starts_with("long.log has "), "{write}");
     assert!(got(&folder, "long.log").len() > 50 << 20);
     end(editor).await;
 }
@@ -177,8 +198,8 @@ async fn what_is_written_keeps_what_the_file_was() {
         assert_eq!(result["status"], status, "{name}: {result}");
         assert_eq!(got(&folder, name), bytes, "{name}");
     }
-    let mode = std::fs::metadata(folder.join("run.sh")).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o750);
+    let script = std::fs::File::open(folder.join("run.sh")).unwrap();
+    assert_eq!(script.metadata().unwrap().permissions().mode() & 0o777, 0o750);
     end(editor).await;
 }
 
@@ -191,7 +212,11 @@ async fn a_buffer_that_would_break_is_left_alone_where_the_gate_refuses() {
     editor.open(&uri, "{\"a\": 2}\n");
     let edit = |new: &str| json!({ "file_path": "a.json", "old_string": "2", "new_string": new });
     let refused = call(&mut editor, "edit", edit("2,, ")).await;
-    assert_eq!((&refused["status"], &refused["error"]["data"]["reason"]), (&json!("error"), &json!("syntax")), "{refused}");
+    assert_eq!(
+        (&refused["status"], &refused["error"]["data"]["reason"]),
+        (&json!("error"), &json!("syntax")),
+        "{refused}"
+    );
     assert_eq!(editor.buffers[&uri].text, "{\"a\": 2}\n");
     let id = editor.request("ropewalk/callTool", json!({ "name": "edit", "arguments": edit("3") }));
     editor.serve_edit(Manner::Apply).await;

@@ -15,7 +15,7 @@ use crate::tool::{Content, ErrorKind};
 use crate::workspace::documents::ContentChange;
 
 fn rows(count: usize) -> String {
-    (1..=count).map(|row| format!("this is row {row}\n")).collect()
+    (1..=count).fold(String::new(), |text, row| text + &format!("this is row {row}\n"))
 }
 
 fn desk() -> Desk {
@@ -47,14 +47,15 @@ async fn what_was_shown_is_said_to_be_unchanged_and_can_be_had_again() {
     let desk = desk();
     read(&desk, "one", json!({ "file_path": "rows.txt", "offset": 3, "limit": 30 })).await;
     let again = read(&desk, "two", json!({ "file_path": "/w/rows.txt", "offset": 11, "limit": 20 })).await;
-    expect![[r#"Unchanged: lines 11-30 of 40 of /w/rows.txt are exactly as call one showed them in this conversation, and are not repeated. To see them once more, call `output` with id "o1", offset 9, limit 20."#]]
+    expect![[r#"Unchanged: lines 11-30 of 40 of rows.txt are exactly as call one showed them in this conversation, and are not repeated. To see them once more, call `output` with id "o1", offset 9, limit 20."#]]
     .assert_eq(&text(&again));
     let told = again.structured_content.unwrap();
     assert_eq!((&told["shownBy"], &told["output"], &told["totalLines"]), (&json!("one"), &json!("o1"), &json!(40)));
     let output = desk.call("output", json!({ "id": "o1", "offset": 9, "limit": 20 })).await;
     assert!(text(&output).starts_with("11\tthis is row 11\n12\t"), "{}", text(&output));
     // The whole file is another window, a line before it too.
-    for arguments in [json!({ "file_path": "rows.txt" }), json!({ "file_path": "rows.txt", "offset": 2, "limit": 31 })] {
+    for arguments in [json!({ "file_path": "rows.txt" }), json!({ "file_path": "rows.txt", "offset": 2, "limit": 31 })]
+    {
         let desk = self::desk();
         read(&desk, "one", json!({ "file_path": "rows.txt", "offset": 3, "limit": 30 })).await;
         assert!(!unchanged(&read(&desk, "two", arguments).await));
@@ -155,22 +156,61 @@ async fn a_document_whose_file_is_gone_is_read_and_said_to_be() {
 }
 
 #[tokio::test]
+async fn what_may_not_be_read_is_said_not_to_be() {
+    let desk = desk();
+    desk.disk.fail(Operation::Read, "/w/rows.txt", std::io::ErrorKind::PermissionDenied);
+    desk.disk.fail(Operation::ReadDir, "/w", std::io::ErrorKind::PermissionDenied);
+    for (name, words) in [
+        ("rows.txt", "rows.txt may not be read: the system denies access to it."),
+        ("absent.txt", "There is no file absent.txt."),
+        (".", "Looking at . failed: "),
+    ] {
+        let result = desk.call("read", json!({ "file_path": name })).await;
+        assert!(text(&result).starts_with(words) && result.is_error, "{}", text(&result));
+    }
+}
+
+#[tokio::test]
+async fn what_was_read_early_is_unchanged_for_the_call_too() {
+    let desk = desk();
+    read(&desk, "one", json!({ "file_path": "rows.txt" })).await;
+    // A fork looks at the same outputs, and leaves nothing behind.
+    let session = desk.dispatch.session(None);
+    let fork = session.fork();
+    assert_eq!(fork.outputs().of_call("one"), Some("o1"));
+    let key = crate::workspace::Key::File("/w/rows.txt".into());
+    let hash = session.seen(&key).unwrap();
+    assert_eq!(fork.shown_by(&key, &hash, &(0..40)).as_deref(), Some("one"));
+    fork.forget(&key);
+    assert_eq!(session.shown_by(&key, &hash, &(0..40)).as_deref(), Some("one"));
+}
+
+#[tokio::test]
 async fn a_picture_is_shown_where_it_can_be() {
     let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x01rest";
     let desk = Desk::new(MemoryDisk::new().with_file("/w/logo.txt", png).with_file("/w/doc.pdf", "%PDF-1.7\n"));
     let words = read(&desk, "one", json!({ "file_path": "logo.txt" })).await;
-    expect!["logo.txt is an image (image/png, 2 by 1 pixels, 28 bytes); this client does not show images to the model."]
-        .assert_eq(&text(&words));
+    expect![
+        "logo.txt is an image (image/png, 2 by 1 pixels, 28 bytes); this client does not show images to the model."
+    ]
+    .assert_eq(&text(&words));
     desk.editor.abilities.lock().unwrap().images = true;
     let shown = read(&desk, "two", json!({ "file_path": "logo.txt" })).await;
-    let image = Content::Image { data: "iVBORw0KGgoAAAANSUhEUgAAAAIAAAABcmVzdA==".to_owned(), mime_type: "image/png".to_owned() };
+    let image = Content::Image {
+        data: "iVBORw0KGgoAAAANSUhEUgAAAAIAAAABcmVzdA==".to_owned(),
+        mime_type: "image/png".to_owned(),
+    };
     assert_eq!(shown.content, [Content::text("logo.txt is an image (image/png, 2 by 1 pixels, 28 bytes)."), image]);
     let large = [&png[..], &vec![0; 4_000_000]].concat();
     desk.disk.put("/w/logo.txt", large);
     let refused = desk.call("read", json!({ "file_path": "logo.txt" })).await;
     assert!(text(&refused).contains("more than 3750000 bytes cannot be shown"), "{}", text(&refused));
     let pdf = desk.call("read", json!({ "file_path": "doc.pdf" })).await;
-    assert!(text(&pdf).starts_with("doc.pdf is a PDF of 9 bytes, and no text is taken out of PDFs here."), "{}", text(&pdf));
+    assert!(
+        text(&pdf).starts_with("doc.pdf is a PDF of 9 bytes, and no text is taken out of PDFs here."),
+        "{}",
+        text(&pdf)
+    );
 }
 
 fn edit(old: &str, new: &str) -> Value {
@@ -195,7 +235,10 @@ async fn the_gate_refuses_before_anything_is_changed() {
         assert_eq!(broken.error.as_ref().unwrap().kind, ErrorKind::Failed);
         check(
             &broken,
-            &expect![""],
+            &expect![[r"
+            a.rs was not changed: it is whole Rust now and would not be after this change. There would be an error in line 2, column 6: unclosed `(`
+            2	    b(;
+            Mend the new text and make the change again; changes that only fit together go into one call."]],
         );
         assert_eq!(broken.error.unwrap().data["line"], 2);
         desk.call("read", json!({ "file_path": "a.rs" })).await;
@@ -209,7 +252,8 @@ async fn the_gate_refuses_before_anything_is_changed() {
         // What is new, or fits together, passes.
         let new = desk.call("write", json!({ "file_path": "new.rs", "content": "fn (" })).await;
         let good = desk.call("edit", edit("b();", "b(c);")).await;
-        let worse = desk.call("edit", json!({ "file_path": "new.rs", "old_string": "fn (", "new_string": "fn ((" })).await;
+        let worse =
+            desk.call("edit", json!({ "file_path": "new.rs", "old_string": "fn (", "new_string": "fn ((" })).await;
         for passed in [new, good, worse] {
             assert_eq!(passed.status, Status::Ok, "{}", text(&passed));
         }

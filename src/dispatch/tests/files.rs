@@ -5,9 +5,10 @@ use std::sync::Arc;
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
-use super::kit::{Desk, params, text};
-use crate::config::{ReadSettings, Settings, SyntaxGate};
+use super::kit::{Desk, decided, params, text};
+use crate::config::{Mode, ReadSettings, Settings, SyntaxGate};
 use crate::dispatch::{CallParams, CallResult, Status};
+use crate::editor::Consent;
 use crate::languages::{Wait, WaitMode};
 use crate::ports::{MemoryDisk, Operation};
 use crate::sessions::requests::{ForgetParams, SessionRef, SessionRequest};
@@ -258,6 +259,26 @@ async fn the_gate_refuses_before_anything_is_changed() {
             assert_eq!(passed.status, Status::Ok, "{}", text(&passed));
         }
     }
+}
+
+#[tokio::test]
+async fn the_gate_looks_again_when_the_text_moved_on_before_the_consent() {
+    let desk = desk();
+    settled(&desk, |settings| {
+        settings.syntax_gate = SyntaxGate::Refuse;
+        settings.permissions.mode = Mode::Review;
+    });
+    let key = desk.open("/w/a.rs", "fn a() {\n    // x\n}\n");
+    let moved = "fn a() {\n    d( // x\n    );\n}\n";
+    let (documents, typed) = (Arc::clone(&desk.documents), key.clone());
+    desk.answer(move |question| {
+        documents.change(&typed, 2, vec![ContentChange { range: None, text: moved.to_owned() }]);
+        decided(question, Consent::Once)
+    });
+    desk.answer(|question| decided(question, Consent::Once));
+    let refused = desk.call("edit", edit("// x", "c();")).await;
+    assert!(refused.is_error && text(&refused).contains("would not be after this change"), "{}", text(&refused));
+    assert_eq!(desk.text(&key), moved);
 }
 
 #[tokio::test]

@@ -101,7 +101,7 @@ mod tests {
     fn the_place_is_told_with_its_line() {
         let found = regression(Some(Language::Json), "{\n}\n", "{\n  \"é\": }\n").unwrap();
         expect![[r#"
-            line 2, column 6: missing a value
+            line 2, column 7: missing a value
             2	  "é": }"#]]
         .assert_eq(&found.told());
         let long = format!("[{} }}, 1]", "1, ".repeat(500));

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::config::Freshness;
-use crate::text::{self, BOM, LineEnd, Splice, Text, diff};
+use crate::text::{self, BOM, LineEnd, LineEnds, Splice, Text, diff};
 use crate::tool::{Access, Capability, Content, Context, ErrorKind, Outcome, Plan, Tool, ToolError, Traits};
 use crate::workspace::commit::Rewrite;
 use crate::workspace::{FileChange, Hunk, LineSpan, Refusal, RefusalKind, Rewritten, Target, View};
@@ -24,7 +24,8 @@ pub struct Arguments {
     /// The file: an absolute path, one relative to the workspace folder, or the URI of an open document.
     #[schemars(example = "src/main.rs")]
     pub file_path: String,
-    /// The whole new content.
+    /// The whole new content. An existing file keeps its line ends, encoding and byte order mark; a new one gets the line
+    /// ends that are in here. Empty content makes an empty file.
     #[schemars(example = "fn main() {}\n")]
     pub content: String,
 }
@@ -213,7 +214,9 @@ impl Rewrite for Replacement {
             splices.push(Splice { range: 0..0, text: String::new() });
         }
         let mut notes = self.notes.clone();
-        if new.len() > self.content.len() && new.contains("\r\n") && !self.content.contains("\r\n") {
+        if before.is_some_and(|before| before.line_ends().mixed()) && !LineEnds::of(&new).mixed() {
+            notes.push("the file's line ends were mixed, and are all of one kind now".to_owned());
+        } else if new.len() > self.content.len() && new.contains("\r\n") && !self.content.contains("\r\n") {
             notes.push("the file's CRLF line ends were kept".to_owned());
         }
         Ok(Rewritten { hunks: hunk(&old, &new, &splices).into_iter().collect(), splices, notes })
@@ -288,6 +291,21 @@ mod tests {
         ] {
             let change = rewritten(Some(before), content);
             assert_eq!(text(before).spliced(&change.splices).to_string(), after, "{before:?} {content:?}");
+        }
+    }
+
+    #[test]
+    fn what_becomes_of_line_ends_is_told() {
+        for (before, content, note) in [
+            ("a\r\nb\r\nc\n", "a\nd\n", Some("mixed")),
+            ("a\nb\nc\r\n", "a\nd\n", Some("mixed")),
+            ("a\nb\r\n", "a\nd\r\n", None),
+            ("a\r\nb\r\n", "a\nd\n", Some("CRLF")),
+            ("a\nb\n", "a\nd\n", None),
+        ] {
+            let notes = rewritten(Some(before), content).notes.join("; ");
+            assert_eq!(notes.is_empty(), note.is_none(), "{before:?} {notes}");
+            assert!(note.is_none_or(|note| notes.contains(note)), "{before:?} {notes}");
         }
     }
 

@@ -163,7 +163,7 @@ impl Scan {
             let end = memchr::memchr(b'\n', bytes);
             self.part(&bytes[..end.unwrap_or(bytes.len())])?;
             let Some(end) = end else { return Ok(false) };
-            self.line_ends()?;
+            self.line_ends();
             bytes = &bytes[end + 1..];
         }
         Ok(false)
@@ -217,16 +217,13 @@ impl Scan {
     }
 
     /// The end of a wanted line.
-    fn line_ends(&mut self) -> io::Result<()> {
-        self.line.cr = false;
-        self.put()?;
+    fn line_ends(&mut self) {
+        self.put();
         self.number += 1;
-        self.line = Line::default();
-        Ok(())
     }
 
     /// What was kept of a line becomes a piece, as far as there is room.
-    fn put(&mut self) -> io::Result<()> {
+    fn put(&mut self) {
         let Line { chars, kept, .. } = std::mem::take(&mut self.line);
         let (mut text, mut taken, mut whole) = (String::new(), 0, true);
         for unit in units(&kept, self.single) {
@@ -241,12 +238,11 @@ impl Scan {
         }
         if !whole && !self.found.pieces.is_empty() {
             self.full = true;
-            return Ok(());
+            return;
         }
         self.full = !whole || text.len() >= self.room;
         self.room = self.room.saturating_sub(text.len());
         self.found.pieces.push(Piece { text, taken, chars });
-        Ok(())
     }
 
     /// The end of the file.
@@ -256,7 +252,7 @@ impl Scan {
             if std::mem::take(&mut self.line.cr) {
                 self.count(b"\r")?;
             }
-            self.put()?;
+            self.put();
         }
         self.found.total = Some(self.number + usize::from(open));
         self.found.ended = !open;

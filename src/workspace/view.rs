@@ -222,8 +222,9 @@ pub(super) fn unreadable(disk: &dyn Disk, path: &Path, shown: &str, error: &io::
         .and_then(|folder| disk.read_dir(folder).ok())
         .unwrap_or_default()
         .into_iter()
-        // On the way to a file only folders can be meant.
+        // On the way to a file only folders can be meant; a name that is not UTF-8 cannot be given in a call.
         .filter(|entry| missing == path || entry.kind != FileKind::File)
+        .filter(|entry| !entry.name.contains(char::REPLACEMENT_CHARACTER))
         .map(|entry| entry.name)
         .collect();
     let wanted = missing.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -236,6 +237,9 @@ pub(super) fn unreadable(disk: &dyn Disk, path: &Path, shown: &str, error: &io::
     if depth > 0 {
         let there = Path::new(shown).ancestors().nth(depth).unwrap_or(Path::new(shown));
         message = format!("There is no file {shown}: its folder {} does not exist.", there.display());
+    }
+    if shown.contains(char::REPLACEMENT_CHARACTER) {
+        message.push_str(" A name whose bytes are not UTF-8 cannot be given in a call; a command can rename the file.");
     }
     if !candidates.is_empty() {
         message = format!("{message} Did you mean {}?", candidates.join(", "));

@@ -1,6 +1,7 @@
 //! Files of every kind on a real disk, read and written over the wire: each gets a clear answer at once, nothing is lost.
 
 use std::ffi::OsStr;
+use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
@@ -100,7 +101,7 @@ async fn every_kind_of_file_has_its_answer() {
         ("fifo", "error", "fifo is neither a file nor a directory but a pipe, a socket or a device."),
         ("socket", "error", "socket is neither a file nor a directory but a pipe, a socket or a device."),
         ("crfl.txt", "error", "There is no file crfl.txt. Did you mean crlf.txt?"),
-        ("caf\u{fffd}.txt", "error", "There is no file caf\u{fffd}.txt."),
+        ("caf\u{fffd}.txt", "error", "There is no file caf\u{fffd}.txt. A name whose bytes are not UTF-8 cannot"),
     ] {
         let result = read(&mut editor, name).await;
         assert_eq!(result["status"], status, "{name}: {result}");
@@ -129,7 +130,10 @@ async fn a_file_of_any_length_is_read_by_window() {
     let (_gone, folder) = folder();
     let wide = "x".repeat(100 << 20);
     put(&folder, "wide.txt", &wide);
-    let rows: String = (1..=6_000_000).map(|row| format!("row {row}\n")).collect();
+    let mut rows = String::new();
+    for row in 1..=6_000_000 {
+        writeln!(rows, "row {row}").unwrap();
+    }
     assert!(rows.len() > 50 << 20);
     put(&folder, "long.log", &rows);
     drop((wide, rows));
@@ -160,7 +164,7 @@ async fn a_file_of_any_length_is_read_by_window() {
     let end_of = call(&mut editor, "read", json!({ "file_path": "long.log", "offset": 6_000_000 })).await;
     assert!(text(&end_of).contains("(line 6000000 of 6000000; end of file, 6000000 lines)"), "{end_of}");
     let write = call(&mut editor, "write", json!({ "file_path": "long.log", "content": "x" })).await;
-    assert_eq!((&write["status"], write["applied"].as_str()), (&json!("error"), write["applied"].as_str()), "{write}");
+    assert!(text(&write).starts_with("long.log has "), "{write}");
     assert!(got(&folder, "long.log").len() > 50 << 20);
     end(editor).await;
 }
@@ -194,8 +198,8 @@ async fn what_is_written_keeps_what_the_file_was() {
         assert_eq!(result["status"], status, "{name}: {result}");
         assert_eq!(got(&folder, name), bytes, "{name}");
     }
-    let mode = std::fs::metadata(folder.join("run.sh")).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o750);
+    let script = std::fs::File::open(folder.join("run.sh")).unwrap();
+    assert_eq!(script.metadata().unwrap().permissions().mode() & 0o777, 0o750);
     end(editor).await;
 }
 

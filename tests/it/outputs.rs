@@ -131,8 +131,7 @@ async fn sessions_do_not_see_the_outputs_of_one_another() {
 #[tokio::test(start_paused = true)]
 async fn the_oldest_output_goes_and_that_is_told() {
     let (mut editor, _) = editor_with_long().await;
-    let settings =
-        json!({ "settings": { "ropewalk": { "output": { "keptBytes": 60_000 }, "diagnostics.ownServers": "off" } } });
+    let settings = json!({ "settings": { "ropewalk": { "output": { "keptBytes": 60_000 }, "diagnostics.ownServers": "off", "read.unchanged": false } } });
     editor.notify("workspace/didChangeConfiguration", settings);
     let read = |call: &str| json!({ "callId": call, "name": "read", "arguments": { "file_path": "long.txt" } });
     for id in ["toolu_1", "toolu_2"] {

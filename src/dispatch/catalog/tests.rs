@@ -399,7 +399,7 @@ fn names_of_every_odd_form_are_told_bounded_and_visibly() {
     for (asked, told) in [
         ("r\u{435}ad".to_owned(), "There is no tool `r\u{435}ad`. Did you mean `read`?"),
         ("re\u{200b}ad".to_owned(), "There is no tool `re\\u{200b}ad`. Did you mean `read`?"),
-        ("a\nb".to_owned(), "There is no tool `a\\u{a}b`. The tools are:"),
+        ("qu\nux".to_owned(), "There is no tool `qu\\u{a}ux`. The tools are:"),
         ("x".repeat(1 << 20), "There is no tool `xxxx"),
         (String::new(), "There is no tool ``. The tools are:"),
         ("_tool".to_owned(), "There is no tool `_tool`."),

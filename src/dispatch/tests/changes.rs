@@ -73,14 +73,15 @@ async fn a_read_shows_what_the_user_sees() {
         result.structured_content,
         Some(json!({
             "uri": "file:///w/src/a.txt", "version": 1, "unsaved": true, "hash": crate::text::hash("one\n2\nthree"),
-            "startLine": 1, "shownLines": 3, "totalLines": 3, "nextOffset": null,
+            "encoding": null, "lineEnds": "lf",
+            "startLine": 1, "shownLines": 3, "totalLines": 3, "nextOffset": null, "cutLines": [],
         }))
     );
     drop(key);
     check(
         &desk.call("read", read("src")).await,
         &expect![[r"
-        src is a folder; `/` marks folders, `@` links.
+        src is a folder; `/` marks folders, `@` links, `|` pipes, sockets and devices. `ls` and `glob` look deeper.
         a.txt
 
         (entries: 1)"]],
@@ -88,7 +89,7 @@ async fn a_read_shows_what_the_user_sees() {
     check(
         &desk.call("read", read(".")).await,
         &expect![[r"
-        . is a folder; `/` marks folders, `@` links.
+        . is a folder; `/` marks folders, `@` links, `|` pipes, sockets and devices. `ls` and `glob` look deeper.
         big.txt
         crlf.txt
         empty/
@@ -108,7 +109,7 @@ async fn an_open_document_without_a_file_is_listed_and_read() {
     check(
         &desk.call("read", read("src")).await,
         &expect![[r"
-        src is a folder; `/` marks folders, `@` links.
+        src is a folder; `/` marks folders, `@` links, `|` pipes, sockets and devices. `ls` and `glob` look deeper.
         a.txt
         new.txt (open and unsaved, not on the disk)
 

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
-use super::kit::{Desk, params, text};
-use crate::config::{ReadSettings, Settings, SyntaxGate};
+use super::kit::{Desk, decided, params, text};
+use crate::config::{Mode, ReadSettings, Settings, SyntaxGate};
 use crate::dispatch::{CallParams, CallResult, Status};
+use crate::editor::Consent;
 use crate::languages::{Wait, WaitMode};
 use crate::ports::{MemoryDisk, Operation};
 use crate::sessions::requests::{ForgetParams, SessionRef, SessionRequest};
@@ -15,7 +16,7 @@ use crate::tool::{Content, ErrorKind};
 use crate::workspace::documents::ContentChange;
 
 fn rows(count: usize) -> String {
-    (1..=count).map(|row| format!("this is row {row}\n")).collect()
+    (1..=count).fold(String::new(), |text, row| text + &format!("this is row {row}\n"))
 }
 
 fn desk() -> Desk {
@@ -47,7 +48,7 @@ async fn what_was_shown_is_said_to_be_unchanged_and_can_be_had_again() {
     let desk = desk();
     read(&desk, "one", json!({ "file_path": "rows.txt", "offset": 3, "limit": 30 })).await;
     let again = read(&desk, "two", json!({ "file_path": "/w/rows.txt", "offset": 11, "limit": 20 })).await;
-    expect![[r#"Unchanged: lines 11-30 of 40 of /w/rows.txt are exactly as call one showed them in this conversation, and are not repeated. To see them once more, call `output` with id "o1", offset 9, limit 20."#]]
+    expect![[r#"Unchanged: lines 11-30 of 40 of rows.txt are exactly as call one showed them in this conversation, and are not repeated. To see them once more, call `output` with id "o1", offset 9, limit 20."#]]
     .assert_eq(&text(&again));
     let told = again.structured_content.unwrap();
     assert_eq!((&told["shownBy"], &told["output"], &told["totalLines"]), (&json!("one"), &json!("o1"), &json!(40)));
@@ -156,6 +157,36 @@ async fn a_document_whose_file_is_gone_is_read_and_said_to_be() {
 }
 
 #[tokio::test]
+async fn what_may_not_be_read_is_said_not_to_be() {
+    let desk = desk();
+    desk.disk.fail(Operation::Read, "/w/rows.txt", std::io::ErrorKind::PermissionDenied);
+    desk.disk.fail(Operation::ReadDir, "/w", std::io::ErrorKind::PermissionDenied);
+    for (name, words) in [
+        ("rows.txt", "rows.txt may not be read: the system denies access to it."),
+        ("absent.txt", "There is no file absent.txt."),
+        (".", "Looking at . failed: "),
+    ] {
+        let result = desk.call("read", json!({ "file_path": name })).await;
+        assert!(text(&result).starts_with(words) && result.is_error, "{}", text(&result));
+    }
+}
+
+#[tokio::test]
+async fn what_was_read_early_is_unchanged_for_the_call_too() {
+    let desk = desk();
+    read(&desk, "one", json!({ "file_path": "rows.txt" })).await;
+    // A fork looks at the same outputs, and leaves nothing behind.
+    let session = desk.dispatch.session(None);
+    let fork = session.fork();
+    assert_eq!(fork.outputs().of_call("one"), Some("o1"));
+    let key = crate::workspace::Key::File("/w/rows.txt".into());
+    let hash = session.seen(&key).unwrap();
+    assert_eq!(fork.shown_by(&key, &hash, &(0..40)).as_deref(), Some("one"));
+    fork.forget(&key);
+    assert_eq!(session.shown_by(&key, &hash, &(0..40)).as_deref(), Some("one"));
+}
+
+#[tokio::test]
 async fn a_picture_is_shown_where_it_can_be() {
     let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x01rest";
     let desk = Desk::new(MemoryDisk::new().with_file("/w/logo.txt", png).with_file("/w/doc.pdf", "%PDF-1.7\n"));
@@ -203,7 +234,13 @@ async fn the_gate_refuses_before_anything_is_changed() {
         }
         let broken = desk.call("edit", edit("b();", "b(;")).await;
         assert_eq!(broken.error.as_ref().unwrap().kind, ErrorKind::Failed);
-        check(&broken, &expect![""]);
+        check(
+            &broken,
+            &expect![[r"
+            a.rs was not changed: it is whole Rust now and would not be after this change. There would be an error in line 2, column 6: unclosed `(`
+            2	    b(;
+            Mend the new text and make the change again; changes that only fit together go into one call."]],
+        );
         assert_eq!(broken.error.unwrap().data["line"], 2);
         desk.call("read", json!({ "file_path": "a.rs" })).await;
         let write = desk.call("write", json!({ "file_path": "a.rs", "content": "fn a() {\n" })).await;
@@ -222,6 +259,26 @@ async fn the_gate_refuses_before_anything_is_changed() {
             assert_eq!(passed.status, Status::Ok, "{}", text(&passed));
         }
     }
+}
+
+#[tokio::test]
+async fn the_gate_looks_again_when_the_text_moved_on_before_the_consent() {
+    let desk = desk();
+    settled(&desk, |settings| {
+        settings.syntax_gate = SyntaxGate::Refuse;
+        settings.permissions.mode = Mode::Review;
+    });
+    let key = desk.open("/w/a.rs", "fn a() {\n    // x\n}\n");
+    let moved = "fn a() {\n    d( // x\n    );\n}\n";
+    let (documents, typed) = (Arc::clone(&desk.documents), key.clone());
+    desk.answer(move |question| {
+        documents.change(&typed, 2, vec![ContentChange { range: None, text: moved.to_owned() }]);
+        decided(question, Consent::Once)
+    });
+    desk.answer(|question| decided(question, Consent::Once));
+    let refused = desk.call("edit", edit("// x", "c();")).await;
+    assert!(refused.is_error && text(&refused).contains("would not be after this change"), "{}", text(&refused));
+    assert_eq!(desk.text(&key), moved);
 }
 
 #[tokio::test]

@@ -119,7 +119,7 @@ mod tests {
         let jpeg = b"\xff\xd8\xff\xe0\0\x04ab\xff\xc0\0\x0b\x08\x01\xe0\x02\x80\x03";
         let gif = b"GIF89a\x80\x02\xe0\x01";
         let lossy = b"RIFF\0\0\0\0WEBPVP8 \0\0\0\0\0\0\0\x9d\x01\x2a\x80\x02\xe0\x01";
-        let bits: u32 = 639 | 479 << 14;
+        let bits: u32 = 0x27f | 0x1df << 14;
         let lossless = [&b"RIFF\0\0\0\0WEBPVP8L\0\0\0\0\x2f"[..], &bits.to_le_bytes()].concat();
         let extended = b"RIFF\0\0\0\0WEBPVP8X\0\0\0\0\0\0\0\0\x7f\x02\0\xdf\x01\0";
         for (bytes, mime) in [

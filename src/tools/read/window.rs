@@ -13,6 +13,12 @@ pub(super) const LINE_CHARS: usize = 2000;
 /// Kept free in the budget (bytes) for the remarks after the lines.
 pub(super) const REMARKS: usize = 600;
 
+/// The same where there is plenty: what else the result has to tell (late diagnostics, notes) then never cuts the lines.
+const REMARKS_AMPLE: usize = 1000;
+
+/// A budget (bytes) from which on there is plenty.
+const AMPLE: usize = 8000;
+
 /// Kept free for each line that is cut, beyond its number: what the remarks say of it.
 const CUT: usize = 40;
 
@@ -80,7 +86,7 @@ pub(super) struct Cut {
 
 impl Ask {
     fn room(self) -> usize {
-        self.budget.saturating_sub(REMARKS)
+        self.budget.saturating_sub(if self.budget < AMPLE { REMARKS } else { REMARKS_AMPLE })
     }
 
     /// At most so many characters of a line are shown.

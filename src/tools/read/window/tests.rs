@@ -132,11 +132,11 @@ fn long_lines_are_cut_and_can_be_seen_whole() {
     // One line alone takes all the room there is.
     let window = Window::of(&text, ask(2, 1, 2001, 30_000));
     expect![[r"
-        line 2 of 4, characters 2001-31397 of 50000
-        cut after character 31397: line 2 (of 50000 characters); see the rest with offset 2, limit 1, column 31398"]]
+        line 2 of 4, characters 2001-30997 of 50000
+        cut after character 30997: line 2 (of 50000 characters); see the rest with offset 2, limit 1, column 30998"]]
     .assert_eq(&window.remarks().join("\n"));
-    let window = Window::of(&text, ask(2, 1, 31_398, 30_000));
-    expect!["line 2 of 4, characters 31398-50000 of 50000; the line ends here"].assert_eq(&window.remarks().join("\n"));
+    let window = Window::of(&text, ask(2, 1, 30_998, 30_000));
+    expect!["line 2 of 4, characters 30998-50000 of 50000; the line ends here"].assert_eq(&window.remarks().join("\n"));
     let window = Window::of(&text, ask(1, 1, 7, 30_000));
     expect!["line 1 has only 1 characters"].assert_eq(&window.remarks().join("\n"));
     let window = Window::of(&text, ask(1, 3, 7, 30_000));

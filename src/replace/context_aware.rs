@@ -58,14 +58,10 @@ mod tests {
             lines in proptest::collection::vec("[ \t\u{a0}]{0,2}([ab]|a b)?[ \r]?", 1..12),
             from in 0usize..10, count in 1usize..8, blanks in proptest::collection::vec(0usize..3, 8), all in any::<bool>(),
         ) {
-            let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-            let old: String = lines
-                .iter()
-                .skip(from % lines.len())
-                .take(count)
-                .zip(blanks)
-                .map(|(line, blanks)| format!(" {}\n{}", line.trim(), "\n".repeat(blanks)))
-                .collect();
+            let text: String = lines.iter().flat_map(|line| [line, "\n"]).collect();
+            let gaps: Vec<String> = blanks.into_iter().map(|blanks| "\n".repeat(blanks + 1)).collect();
+            let taken = lines.iter().skip(from % lines.len()).take(count).zip(&gaps);
+            let old: String = taken.flat_map(|(line, gap)| [" ", line.trim(), gap]).collect();
             let haystack = Haystack::new(&text);
             let pair = Pair { old: Cow::Borrowed(&old), new: Cow::Borrowed("x\n") };
             let found = find(&haystack, &pair, all).places.len();

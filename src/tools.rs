@@ -13,10 +13,13 @@ pub mod todowrite;
 pub mod tool_search;
 pub mod write;
 
+use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::tool::{AnyTool, Context, ErrorKind, ToolError, erase};
-use crate::workspace::search::{Besides, Job, Wanted};
+use crate::ports::Clock;
+use crate::tool::{AnyTool, Context, ErrorKind, Progress, ToolError, erase};
+use crate::workspace::search::{Besides, Job, Run, Wanted};
 
 /// Every built-in tool.
 pub fn table() -> Vec<Arc<dyn AnyTool>> {
@@ -53,10 +56,53 @@ fn searched(path: Option<&str>) -> Vec<String> {
     path.map(str::to_owned).into_iter().collect()
 }
 
+/// A search tells so often how far it has come.
+const TOLD_EVERY: Duration = Duration::from_secs(1);
+
+/// Runs a search off the runtime's threads, and tells meanwhile how far it has come.
+async fn go<T, F>(job: Job, context: &Context, work: F) -> Result<T, ToolError>
+where
+    T: Send + 'static,
+    F: FnOnce(&Job) -> T + Send + 'static,
+{
+    let run = Arc::clone(&job.run);
+    let telling = telling(&run, &context.progress, &*context.workspace.ports.clock);
+    tokio::select! {
+        biased;
+        done = job.go(&context.cancel, work) => Ok(done?),
+        never = telling => match never {},
+    }
+}
+
+async fn telling(run: &Run, progress: &Progress, clock: &dyn Clock) -> Infallible {
+    loop {
+        clock.sleep(TOLD_EVERY).await;
+        progress.report(None, Some(&format!("{} files looked at", run.files())));
+    }
+}
+
 /// Prepares a search. Links and folders are looked at off the runtime's threads.
 async fn job(context: &Context, path: Option<String>, wanted: Wanted, besides: Besides) -> Result<Job, ToolError> {
     let workspace = Arc::clone(&context.workspace);
     let job = tokio::task::spawn_blocking(move || workspace.job(path.as_deref(), &wanted, besides, &[]));
     let failed = |error| ToolError::new(ErrorKind::Failed, format!("Preparing the search failed: {error}."));
     Ok(job.await.map_err(failed)??)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::SystemClock;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_long_search_tells_how_far_it_is() {
+        let (run, progress) = (Run::default(), Progress::heard());
+        let mut said = Vec::new();
+        for _ in 0..2 {
+            let telling = telling(&run, &progress, &SystemClock);
+            assert!(tokio::time::timeout(TOLD_EVERY + TOLD_EVERY / 2, telling).await.is_err());
+            said.extend(progress.take().and_then(|told| told.message));
+        }
+        assert_eq!(said, ["0 files looked at", "0 files looked at"]);
+    }
 }

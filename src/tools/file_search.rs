@@ -102,7 +102,7 @@ impl Tool for FileSearch {
         let besides = Besides { hidden: arguments.hidden, ignored: arguments.ignored };
         let job = super::job(context, arguments.path.clone(), wanted, besides).await?;
         let budget = context.budget;
-        let page = job.go(&context.cancel, move |job| {
+        let page = super::go(job, context, move |job| {
             let mut listing = job.files(false);
             listing.entries = ranked(job, listing.entries, &arguments.query);
             let what = format!("No file fits {:?} in {}", arguments.query, job.scope.shown);

@@ -137,7 +137,7 @@ impl Tool for Glob {
         let besides = Besides { hidden: arguments.hidden, ignored: arguments.ignored };
         let job = super::job(context, path, wanted, besides).await?;
         let budget = context.budget;
-        let page = job.go(&context.cancel, move |job| {
+        let page = super::go(job, context, move |job| {
             let mut listing = job.files(arguments.sort == Sort::Modified);
             let what = format!("No file fits {:?} in {}", arguments.pattern, job.scope.shown);
             let need = arguments.offset.saturating_sub(1).saturating_add(arguments.limit);

@@ -233,7 +233,7 @@ impl Tool for Grep {
         let besides = Besides { hidden: arguments.hidden, ignored: arguments.ignored };
         let job = super::job(context, arguments.path.clone(), wanted, besides).await?;
         let budget = context.budget;
-        let rendered = job.go(&context.cancel, move |job| {
+        let rendered = super::go(job, context, move |job| {
             let mut found = job.grep(&query, &matcher);
             found.locate(&matcher);
             let file = |part: &crate::workspace::search::Part| {

@@ -97,7 +97,7 @@ impl Tool for Ls {
         }
         job.walk.max_depth = Some(arguments.depth);
         let budget = context.budget;
-        let outcome = job.go(&context.cancel, move |job| list(job, arguments.depth, arguments.limit, budget));
+        let outcome = super::go(job, context, move |job| list(job, arguments.depth, arguments.limit, budget));
         Ok(outcome.await?)
     }
 }

@@ -224,3 +224,17 @@ async fn a_buffer_that_would_break_is_left_alone_where_the_gate_refuses() {
     assert_eq!(editor.buffers[&uri].text, "{\"a\": 3}\n");
     end(editor).await;
 }
+
+#[tokio::test]
+async fn a_folder_that_only_open_documents_make_is_read_as_one() {
+    let (_gone, folder) = folder();
+    let mut editor = editor_in(&folder, json!({})).await;
+    editor.open(&format!("file://{}/nd/deep/new.txt", folder.display()), "new\n");
+    for (name, row) in [("nd", "\ndeep/ (open"), ("nd/deep", "\nnew.txt (open")] {
+        let result = read(&mut editor, name).await;
+        assert_eq!(result["status"], "ok", "{name}: {result}");
+        assert!(text(&result).contains(row), "{name}: {result}");
+    }
+    assert_eq!(read(&mut editor, "n").await["error"]["kind"], "notFound");
+    end(editor).await;
+}

@@ -238,3 +238,20 @@ async fn a_folder_that_only_open_documents_make_is_read_as_one() {
     assert_eq!(read(&mut editor, "n").await["error"]["kind"], "notFound");
     end(editor).await;
 }
+
+#[tokio::test]
+async fn what_rgignore_names_is_left_out_and_what_it_takes_back_is_not() {
+    let (_gone, folder) = folder();
+    put(&folder, ".ignore", "back.txt\n");
+    put(&folder, ".rgignore", "out.txt\n!back.txt\n");
+    for name in ["back.txt", "in.txt", "out.txt"] {
+        put(&folder, name, "WORD\n");
+    }
+    let mut editor = editor_in(&folder, json!({})).await;
+    let asked = |ignored: bool| json!({ "pattern": "WORD", "output_mode": "files_with_matches", "ignored": ignored });
+    let result = call(&mut editor, "grep", asked(false)).await;
+    assert!(text(&result).starts_with("back.txt\nin.txt\n\n"), "{result}");
+    let result = call(&mut editor, "grep", asked(true)).await;
+    assert!(text(&result).starts_with("back.txt\nin.txt\nout.txt\n\n"), "{result}");
+    end(editor).await;
+}

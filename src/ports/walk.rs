@@ -20,7 +20,7 @@ pub struct WalkOptions {
     /// Whether names that begin with a dot are met too (`.git` never is).
     pub hidden: bool,
     /// Whether files are left out that `.gitignore` (of the folder, those in it and those above it), `.git/info/exclude`,
-    /// git's global excludes or `.ignore` name.
+    /// git's global excludes, `.ignore` or `.rgignore` name.
     pub ignore: bool,
     /// Whether git's rules hold in git repositories only.
     pub require_git: bool,

@@ -55,22 +55,31 @@ pub(super) async fn probe(workspace: &Workspace, target: &Target) -> Result<Prob
         |what: String| Refusal::new(RefusalKind::Failed, format!("Looking at {} failed: {what}.", target.shown));
     let looked = tokio::task::spawn_blocking(move || look(&*disk, &folder)).await;
     match looked.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))? {
-        Probe::Folder(mut entries) => {
-            let documents = workspace.documents.all();
-            let open = documents.iter().filter_map(|document| match &document.key {
-                Key::File(open) if open.parent() == Some(path) => open.file_name(),
-                _ => None,
-            });
-            for name in open.map(|name| name.to_string_lossy().into_owned()) {
-                if !entries.iter().any(|entry| entry.name == name) {
-                    entries.push(Entry { name, kind: FileKind::File, unsaved: true });
-                }
-            }
-            entries.sort_by(|a, b| a.name.cmp(&b.name));
-            Ok(Probe::Folder(entries))
+        Probe::Folder(entries) => Ok(Probe::Folder(with_open(workspace, path, entries))),
+        Probe::Other => {
+            // A folder may be there only by what is open in it.
+            let entries = with_open(workspace, path, Vec::new());
+            Ok(if entries.is_empty() { Probe::Other } else { Probe::Folder(entries) })
         }
-        other => Ok(other),
+        file @ Probe::File { .. } => Ok(file),
     }
+}
+
+/// The entries of a folder, with those that are there only by documents open in it or below it; sorted by name.
+fn with_open(workspace: &Workspace, folder: &Path, mut entries: Vec<Entry>) -> Vec<Entry> {
+    for document in workspace.documents.all() {
+        let Key::File(open) = &document.key else { continue };
+        let Ok(below) = open.strip_prefix(folder) else { continue };
+        let mut parts = below.components();
+        let Some(first) = parts.next() else { continue };
+        let name = first.as_os_str().to_string_lossy().into_owned();
+        if !entries.iter().any(|entry| entry.name == name) {
+            let kind = if parts.next().is_some() { FileKind::Directory } else { FileKind::File };
+            entries.push(Entry { name, kind, unsaved: true });
+        }
+    }
+    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    entries
 }
 
 fn look(disk: &dyn Disk, path: &Path) -> io::Result<Probe> {

@@ -224,3 +224,34 @@ async fn a_buffer_that_would_break_is_left_alone_where_the_gate_refuses() {
     assert_eq!(editor.buffers[&uri].text, "{\"a\": 3}\n");
     end(editor).await;
 }
+
+#[tokio::test]
+async fn a_folder_that_only_open_documents_make_is_read_as_one() {
+    let (_gone, folder) = folder();
+    let mut editor = editor_in(&folder, json!({})).await;
+    editor.open(&format!("file://{}/nd/deep/new.txt", folder.display()), "new\n");
+    for (name, row) in [("nd", "\ndeep/ (open"), ("nd/deep", "\nnew.txt (open")] {
+        let result = read(&mut editor, name).await;
+        assert_eq!(result["status"], "ok", "{name}: {result}");
+        assert!(text(&result).contains(row), "{name}: {result}");
+    }
+    assert_eq!(read(&mut editor, "n").await["error"]["kind"], "notFound");
+    end(editor).await;
+}
+
+#[tokio::test]
+async fn what_rgignore_names_is_left_out_and_what_it_takes_back_is_not() {
+    let (_gone, folder) = folder();
+    put(&folder, ".ignore", "back.txt\n");
+    put(&folder, ".rgignore", "out.txt\n!back.txt\n");
+    for name in ["back.txt", "in.txt", "out.txt"] {
+        put(&folder, name, "WORD\n");
+    }
+    let mut editor = editor_in(&folder, json!({})).await;
+    let asked = |ignored: bool| json!({ "pattern": "WORD", "output_mode": "files_with_matches", "ignored": ignored });
+    let result = call(&mut editor, "grep", asked(false)).await;
+    assert!(text(&result).starts_with("back.txt\nin.txt\n\n"), "{result}");
+    let result = call(&mut editor, "grep", asked(true)).await;
+    assert!(text(&result).starts_with("back.txt\nin.txt\nout.txt\n\n"), "{result}");
+    end(editor).await;
+}

@@ -32,7 +32,7 @@ pub(in crate::ports) fn plainly<D: Disk + ?Sized>(
     }
 }
 
-/// What one folder says is to be left out: by its `.ignore`, and by git's rules.
+/// What one folder says is to be left out: by its `.ignore` and `.rgignore`, and by git's rules.
 struct Rules {
     plain: Gitignore,
     git: Gitignore,
@@ -62,7 +62,7 @@ impl<D: Disk + ?Sized> Walk<'_, '_, D> {
             builder.build().unwrap_or_else(|_| Gitignore::empty())
         };
         let git = if git { read(&[".git/info/exclude", ".gitignore"]) } else { Gitignore::empty() };
-        Rules { plain: read(&[".ignore"]), git }
+        Rules { plain: read(&[".ignore", ".rgignore"]), git }
     }
 
     /// Whether it is to be left out.

@@ -24,6 +24,9 @@ pub(in crate::ports) fn in_parallel(folder: &Path, options: &WalkOptions, visito
         .follow_links(options.follow)
         .max_depth(options.max_depth)
         .threads(threads);
+    if options.ignore {
+        builder.add_custom_ignore_filename(".rgignore");
+    }
     if options.hidden || !options.prune.is_empty() {
         let prune = options.prune.clone();
         builder.filter_entry(move |entry| {

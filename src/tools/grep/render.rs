@@ -130,8 +130,9 @@ impl Report<'_> {
         }
         if self.found.secret > 0 {
             remarks.push(format!(
-                "{} with a match may hold secrets and not shown; name one as `path` to ask for it",
-                counted(self.found.secret, "file")
+                "{} with a match may hold secrets and {} not shown; name one as `path` to ask for it",
+                counted(self.found.secret, "file"),
+                if self.found.secret == 1 { "is" } else { "are" }
             ));
         }
         remarks.extend(self.words.iter().cloned());

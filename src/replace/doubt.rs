@@ -7,8 +7,11 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::lines::{Lines, blank, trim};
+use super::lines::{Lines, blank, indentation, trim};
 use super::script::Step;
+
+/// So many lines further on are looked at, where lines have an odd depth: fixture 224.
+const FURTHER: isize = 3;
 
 /// What is looked at.
 pub(super) struct Doubt<'a> {
@@ -38,9 +41,6 @@ impl Doubt<'_> {
         let surplus: Vec<usize> = self.surplus();
         let lost: Vec<usize> =
             (0..self.old.len()).filter(|&line| self.partners[line].is_none() && !blank(self.old[line])).collect();
-        if surplus.is_empty() && lost.is_empty() {
-            return None;
-        }
         let mut touched = vec![false; self.old.len() + 1];
         for step in self.steps {
             if let Step::Change(old, _) | Step::Drop(old) = *step {
@@ -48,6 +48,9 @@ impl Doubt<'_> {
             }
         }
         let added = self.added();
+        if surplus.is_empty() && lost.is_empty() {
+            return self.deeper(&touched, &added);
+        }
         self.twins(&touched, &surplus, &lost)
             .or_else(|| self.beside_twins(&touched, &added))
             .or_else(|| self.made_already(&added, &surplus))
@@ -189,6 +192,38 @@ impl Doubt<'_> {
         (does(0..first + 1) && fits(head, &|at| at.checked_sub(more))).then_some(first)
     }
 
+    /// Lines up to an end of old that have another depth in the place than the rest would have them have, where the lines a
+    /// little further on have just that depth: then it may be those, and the place has lines between that old lacks.
+    fn deeper(&self, touched: &[bool], added: &[Added]) -> Option<usize> {
+        let does = |lines: Range<usize>| {
+            touched[lines.clone()].contains(&true)
+                || added.iter().any(|added| (lines.start..=lines.end).contains(&added.gap))
+        };
+        let depth = |line: &str| indentation(line).len().cast_signed();
+        // By how much a line of old goes deeper in a line of the whole text.
+        let moved = |line: usize, at: usize| depth(self.whole.content(at)) - depth(self.old[line]);
+        let solid: Vec<(usize, usize)> = (0..self.old.len())
+            .filter(|&line| !blank(self.old[line]))
+            .filter_map(|line| Some((line, self.place.start + self.partners[line]?)))
+            .collect();
+        let (&(head, from), &(tail, to)) = (solid.first()?, solid.last()?);
+        let fits = |lines: &[(usize, usize)], by: isize, like: isize| {
+            lines.iter().all(|&(line, at)| {
+                at.checked_add_signed(by)
+                    .filter(|&at| at < self.whole.count())
+                    .is_some_and(|at| trim(self.whole.content(at)) == trim(self.old[line]) && moved(line, at) == like)
+            })
+        };
+        let (first, last) = (moved(head, from), moved(tail, to));
+        let odd = solid.iter().position(|&(line, at)| moved(line, at) != first)?;
+        if does(solid[odd].0..self.old.len()) && (1..=FURTHER).any(|by| fits(&solid[odd..], by, first)) {
+            return Some(solid[odd].0);
+        }
+        let odd = solid.iter().rposition(|&(line, at)| moved(line, at) != last)?;
+        let end = solid[odd].0 + 1;
+        (does(0..end) && (1..=FURTHER).any(|by| fits(&solid[..=odd], -by, last))).then(|| end - 1)
+    }
+
     /// Lines that new takes out or puts in, where the same lines further up or down make the same new of old, and the
     /// place has other lines than old between here and there.
     fn slides(&self, added: &[Added], surplus: &[usize], lost: &[usize]) -> Option<usize> {
@@ -270,6 +305,11 @@ mod tests {
         let (place, old) = ("}\nreturn x;\nindex(1);\nlog(1);\n", "}\nindex(1);\nlog(1);\n");
         check("", place, "", old, "new(1);\n}\nindex(1);\nlog(1);\n", Some(0));
         check("", place, "", old, "}\nindex(1);\nlog(1);\nnew(1);\n", None);
+        // Braces of another depth than the rest, and of the right one further on.
+        check("", "m {\n  one(1);\n  }\n", "}\n", "m {\n  one(1);\n}\n", "m {\n  two(1);\n  }\n}\n", Some(2));
+        check("", "m {\n  one(1);\n  }\n", "}\n", "m {\n  one(1);\n}\n", "m {\n  two(1);\n}\n", None);
+        check("", "m {\n  one(1);\n  }\n", "done\n", "m {\n  one(1);\n}\n", "m {\n  two(1);\n  }\n}\n", None);
+        check("{\n", "  {\n  one(1);\n}\n", "", "{\n  one(1);\n}\n", "x {\n  {\n  one(1);\n}\n", Some(0));
         // Another brace follows, and old has a line more.
         let old = "index(1);\n} // of index\n}\n";
         check("", "index(1);\n}\n", "}\n", old, "index(1);\n} // of index\n}\nnew(1);\n", Some(1));

@@ -6,6 +6,7 @@ use super::align::{compare, partners};
 use super::haystack::Haystack;
 use super::keys::{collapsed_key, trimmed_key};
 use super::lines::{Lines, blank, trim};
+use super::nearest::elsewhere;
 use super::search::{few, line_runs, runs_at};
 use super::{Finding, Pair, Place};
 use crate::text::similarity;
@@ -77,7 +78,8 @@ pub(super) fn relaxed<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, _all: bool) 
             return Finding::none(pair);
         }
     }
-    let mut best = 0;
+    // How much of old each block agrees with that has too many other lines.
+    let mut others = Vec::new();
     let mut blocks = Vec::new();
     for lines in candidates {
         let here: Vec<&str> = lines.clone().map(|line| haystack.lines().content(line)).collect();
@@ -88,20 +90,24 @@ pub(super) fn relaxed<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, _all: bool) 
         let inside_partners = partners(inside, inner, LINE);
         let compared = compare(inside, inner, &inside_partners);
         let agrees = compared.agreement;
-        best = best.max(agrees);
         if compared.cost.similarity() < INTERIOR {
+            others.push(agrees);
             continue;
         }
         let mut all: Vec<Option<usize>> = vec![Some(0)];
         all.extend(inside_partners.into_iter().map(|partner| partner.map(|at| at + 1)));
         all.push(Some(here.len() - 1));
-        blocks.push((agrees, Place::of_lines(haystack, lines, &table, Some(all))));
+        blocks.push((agrees, lines, all));
     }
-    // Another block that agrees with more of old, but has too many other lines, may be the one that is meant.
-    if blocks.len() == 1 && blocks[0].0 < best {
+    // A block that agrees with as much of old, but has too many other lines, may be the one that is meant; and so may any
+    // place that has, as it is, a line of old that the block has otherwise.
+    if let [(agrees, lines, partners)] = &blocks[..]
+        && (others.iter().any(|other| other >= agrees) || elsewhere(haystack, &old, lines, partners))
+    {
         return Finding::none(pair);
     }
-    Finding { pair: pair.clone(), places: blocks.into_iter().map(|(_, place)| place).collect() }
+    let place = |(_, lines, partners)| Place::of_lines(haystack, lines, &table, Some(partners));
+    Finding { pair: pair.clone(), places: blocks.into_iter().map(place).collect() }
 }
 
 /// Whether a line says enough to hold a block.

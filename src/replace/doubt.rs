@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use super::lines::{Lines, blank, indentation, trim};
 use super::script::Step;
+use super::tokens::alike;
 
 /// So many lines further on are looked at, where lines have an odd depth: fixture 224.
 const FURTHER: isize = 3;
@@ -48,10 +49,11 @@ impl Doubt<'_> {
             }
         }
         let added = self.added();
+        let twins = self.twins(&touched, &surplus, &lost);
         if surplus.is_empty() && lost.is_empty() {
-            return self.deeper(&touched, &added);
+            return twins.or_else(|| self.deeper(&touched, &added));
         }
-        self.twins(&touched, &surplus, &lost)
+        twins
             .or_else(|| self.beside_twins(&touched, &added))
             .or_else(|| self.made_already(&added, &surplus))
             .or_else(|| self.loose_end(&touched, &added, &surplus))
@@ -72,6 +74,12 @@ impl Doubt<'_> {
         (0..left.len()).filter(|&at| left[at] && !blank(self.here(at))).collect()
     }
 
+    /// Lines of the place that pair with one that reads otherwise, and those of old that they pair with.
+    fn stale(&self) -> (Vec<usize>, Vec<usize>) {
+        let pairs = self.partners.iter().enumerate().filter_map(|(line, at)| Some(((*at)?, line)));
+        pairs.filter(|&(at, line)| !blank(self.old[line]) && !alike(self.old[line], self.here(at))).unzip()
+    }
+
     fn added(&self) -> Vec<Added> {
         let (mut added, mut gap): (Vec<Added>, usize) = (Vec::new(), 0);
         for step in self.steps {
@@ -86,15 +94,16 @@ impl Doubt<'_> {
         added
     }
 
-    /// A line that new changes or takes out, and that reads like one which only the place, or only old, has; or one
-    /// that only old has, new changes, and another line of old reads like.
+    /// A line that new changes or takes out, and that reads like one which only the place, or only old, has (or which
+    /// the other has otherwise); or one that only old has, new changes, and another line of old reads like.
     fn twins(&self, touched: &[bool], surplus: &[usize], lost: &[usize]) -> Option<usize> {
-        let only_here: HashSet<&str> = surplus.iter().map(|&at| trim(self.here(at))).collect();
-        let only_old: HashSet<&str> = lost.iter().map(|&line| trim(self.old[line])).collect();
-        let paired = |line: &usize| self.partners[*line].is_some();
+        let (here, stale) = self.stale();
+        let only_here: HashSet<&str> = surplus.iter().chain(&here).map(|&at| trim(self.here(at))).collect();
+        let only_old: HashSet<&str> = lost.iter().chain(&stale).map(|&line| trim(self.old[line])).collect();
+        let as_it_is = |line: &usize| self.partners[*line].is_some() && stale.binary_search(line).is_err();
         let changed: HashSet<&str> =
             lost.iter().filter(|&&line| touched[line]).map(|&line| trim(self.old[line])).collect();
-        (0..self.old.len()).filter(paired).find(|&line| {
+        (0..self.old.len()).filter(as_it_is).find(|&line| {
             let text = trim(self.old[line]);
             (touched[line] && (only_here.contains(text) || only_old.contains(text))) || changed.contains(text)
         })
@@ -301,6 +310,27 @@ mod tests {
         // A line of new that only the place has.
         check("", "one();\nif x {\ntwo();\n", "", "one();\ntwo();\n", "one();\nlet a;\nif x {\ntwo();\n", Some(1));
         check("", "one();\nif x {\ntwo();\n", "", "one();\ntwo();\n", "one();\nif x {\ntwo();\n", None);
+        // A line of old that the place has otherwise, and one like it that new changes.
+        let (place, old) = (
+            "log(one, f.write);\nlog(one, f.read);\nlog(one, f.count);\n",
+            "log(one, f.read);\nlog(one, f.count);\nlog(one, f.count);\n",
+        );
+        check(
+            "",
+            place,
+            "log(one, f.count);\n",
+            old,
+            "log(one, f.read);\nlog(one, f.count);\nlog(two, f.count);\n",
+            Some(2),
+        );
+        check(
+            "",
+            place,
+            "log(one, f.count);\n",
+            old,
+            "log(two, f.read);\nlog(one, f.count);\nlog(one, f.count);\n",
+            None,
+        );
         // An end that is shorter than what was left out next to it.
         let (place, old) = ("}\nreturn x;\nindex(1);\nlog(1);\n", "}\nindex(1);\nlog(1);\n");
         check("", place, "", old, "new(1);\n}\nindex(1);\nlog(1);\n", Some(0));

@@ -15,8 +15,15 @@ pub(super) fn find<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, all: bool) -> F
     let Some(separator) = SEPARATORS.into_iter().find(|separator| numbered(&lines, separator)) else {
         return Finding::none(pair);
     };
-    let stripped =
-        Pair { old: Cow::Owned(without(&pair.old, separator)), new: Cow::Owned(without(&pair.new, separator)) };
+    let new = Lines::of(&pair.new);
+    // Numbers of new are a listing's if it has lines of old just as they are there, or all of its lines are numbered; a
+    // number that the text itself has is none.
+    let listed = numbered(&new, separator)
+        || new.contents().any(|line| split(line, separator).is_some() && lines.contents().any(|old| old == line));
+    let stripped = Pair {
+        old: Cow::Owned(without(&pair.old, separator)),
+        new: if listed { Cow::Owned(without(&pair.new, separator)) } else { pair.new.clone() },
+    };
     let mut finding = first_of(above("lineNumbers"), haystack, &stripped, all);
     let whole = |place: &Place| {
         let (head, tail) = (&haystack.body[..place.range.start], &haystack.body[place.range.end..]);
@@ -29,16 +36,17 @@ pub(super) fn find<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, all: bool) -> F
     finding
 }
 
-/// Whether each line that is not blank has a number, and each a higher one than the one before.
+/// Whether each line that is not blank has a number, each a higher one than the one before, and the numbers stand before
+/// something.
 fn numbered(lines: &Lines<'_>, separator: &str) -> bool {
     let mut before = None;
     let mut any = false;
     for line in lines.contents().filter(|line| !blank(line)) {
-        let Some((number, _)) = split(line, separator) else { return false };
+        let Some((number, content)) = split(line, separator) else { return false };
         if before.is_some_and(|before| number <= before) {
             return false;
         }
-        (before, any) = (Some(number), true);
+        (before, any) = (Some(number), any || !blank(content));
     }
     any
 }
@@ -84,5 +92,7 @@ mod tests {
         check("1: a\nb\n", None);
         check("a\n", None);
         check("\n", None);
+        // Numbers, and nothing they stand before.
+        check("36\n40\n", None);
     }
 }

@@ -52,7 +52,8 @@ pub(super) fn find<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, _all: bool) -> 
     let Some(best) = windows.first() else { return Finding::none(pair) };
     let near = windows.iter().any(|other| {
         let apart = other.lines.end <= best.lines.start || other.lines.start >= best.lines.end;
-        apart && best.similarity - other.similarity < LEAD
+        // One that agrees with as much of old may be meant, whatever else it has (fixture 226).
+        apart && (best.similarity - other.similarity < LEAD || other.agreement >= best.agreement)
     });
     let floor = if best.complete { COMPLETE } else { WINDOW };
     if near || best.similarity < floor || old.len().abs_diff(best.lines.len()) > slack {

@@ -110,7 +110,7 @@ pub(super) fn elsewhere(
                     .is_some_and(|(old, beside)| !blank(old) && trim(old) == trim(lines.content(beside)))
             };
             beside(line.checked_sub(1).and_then(|before| old.get(before)), at.checked_sub(1))
-                && beside(old.get(line + 1), Some(at + 1))
+                || beside(old.get(line + 1), Some(at + 1))
         })
     })
 }

@@ -163,13 +163,15 @@ impl Admitted {
     }
 }
 
-/// What is known of a call when it has ended, however it ended.
-struct Out<'a> {
-    asking: &'a mut Asking,
-    timing: &'a mut Timing,
-    made: &'a mut Option<Made>,
-    watched: &'a mut Watched,
-    beside: &'a mut Beside,
+/// What comes to be known of a call while it lives, and is there however it ends.
+#[derive(Default)]
+struct Course {
+    asking: Asking,
+    timing: Timing,
+    made: Option<Made>,
+    watched: Watched,
+    beside: Beside,
+    /// What was read for it before it came, until it is used.
     early: Option<Early>,
 }
 
@@ -282,7 +284,8 @@ impl Dispatch {
 
     /// Runs an admitted call to its one result, whatever happens: cancel, panic, deadline.
     pub async fn run(&self, mut admitted: Admitted) -> CallResult {
-        let (params, early) = (std::mem::take(&mut admitted.params), admitted.early.take());
+        let params = std::mem::take(&mut admitted.params);
+        let mut course = Course { early: admitted.early.take(), ..Course::default() };
         let Admitted { session, call_id, lineage, .. } = &admitted;
         session.ready(&*self.workspace.ports.clock).await;
         self.joining.after(admitted.after).await;
@@ -296,8 +299,6 @@ impl Dispatch {
             call: Arc::from(call_id.as_str()),
             ..self.context(session, admitted.cancel.clone(), budget.max)
         };
-        let (mut timing, mut made, mut asking) = (Timing::default(), None, Asking::default());
-        let (mut watched, mut beside) = (Watched::default(), Beside::default());
         let name = self
             .tools
             .find(session, &params.name)
@@ -305,19 +306,13 @@ impl Dispatch {
         let ended = if let Some(misfit) = admitted.misfit.clone() {
             Err(misfit)
         } else {
-            let out = Out {
-                asking: &mut asking,
-                timing: &mut timing,
-                made: &mut made,
-                watched: &mut watched,
-                beside: &mut beside,
-                early,
-            };
-            let living = self.live(&params, &admitted, context, budget, &reporter, out);
+            let living = self.live(&params, &admitted, context, budget, &reporter, &mut course);
             // Boxed, for the future of a whole life is large and would be moved about with everything that holds it.
             contained(&name, Box::pin(living)).await.unwrap_or_else(Err)
         };
         lineage.finished().await;
+        let Course { asking, timing, made, mut watched, beside, early } = course;
+        drop(early);
         // Of a session that was closed or reset meanwhile nothing is remembered of what was begun before.
         let current = session.epoch() == admitted.epoch;
         if current {
@@ -377,9 +372,9 @@ impl Dispatch {
         context: Context,
         budget: Budget,
         reporter: &Reporter,
-        out: Out<'_>,
+        course: &mut Course,
     ) -> Result<shape::Done, ToolError> {
-        let Out { asking, timing, made, watched, beside, mut early } = out;
+        let Course { asking, timing, made, watched, beside, early } = course;
         if params.truncated {
             return Err(arguments::truncated(&params.name));
         }
@@ -493,10 +488,10 @@ impl Dispatch {
         self.world.changed();
     }
 
-    /// Cancels everything, for the end of the process, background work too.
+    /// Cancels everything for good, calls that still come included, for the end of the process; background work too.
     pub fn cancel_all(&self) {
         self.inputs.forget_all();
-        self.calls.cancel(|_| true);
+        self.calls.end();
         self.jobs.stop_all();
     }
 

@@ -14,7 +14,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio_util::sync::CancellationToken;
 
-pub use commit::{Committed, FileChange, Hunk, LineSpan, Preview, Rewrite, Rewritten};
+pub use commit::{Committed, Fate, FileChange, Hunk, LineSpan, Preview, Rewrite, Rewritten};
 pub use documents::{Documents, Snapshot};
 pub use paths::{Key, Roots, Target};
 pub use probe::Probe;

@@ -15,6 +15,8 @@ pub(super) struct Calls {
 struct Open {
     calls: BTreeMap<u64, Call>,
     last: u64,
+    /// Everything was cancelled for good.
+    over: bool,
 }
 
 /// What is known of a call from outside.
@@ -40,6 +42,9 @@ impl Calls {
         let mut open = self.lock();
         open.last += 1;
         let number = open.last;
+        if open.over {
+            call.cancel.cancel();
+        }
         open.calls.insert(number, call);
         OpenCall { calls: Arc::clone(self), number }
     }
@@ -58,6 +63,12 @@ impl Calls {
             token.cancel();
         }
         tokens.len()
+    }
+
+    /// Cancels all calls, also those to come.
+    pub(super) fn end(&self) {
+        self.lock().over = true;
+        self.cancel(|_| true);
     }
 
     /// Whether a call is open.

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::tool::{Access, Capability, Context, ErrorKind, Outcome, Plan, Tool, ToolError, Traits};
-use crate::workspace::FileChange;
+use crate::workspace::{Fate, FileChange};
 
 use sequence::{Sequence, Step};
 
@@ -82,6 +82,7 @@ impl Tool for Edit {
             target,
             rewrite: Arc::new(Sequence::one(&arguments.file_path, Step::from(arguments))),
             label: format!("edit {}", arguments.file_path),
+            fate: Fate::Stays,
         }]))
     }
 

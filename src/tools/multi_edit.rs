@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::tool::{Access, Capability, Context, ErrorKind, Outcome, Plan, Tool, ToolError, Traits};
-use crate::workspace::FileChange;
+use crate::workspace::{Fate, FileChange};
 
 use super::edit::sequence::{Sequence, Step};
 
@@ -91,6 +91,7 @@ impl Tool for MultiEdit {
             target,
             rewrite: Arc::new(Sequence::several(&arguments.file_path, steps)),
             label: format!("edit {}", arguments.file_path),
+            fate: Fate::Stays,
         }]))
     }
 

@@ -13,7 +13,7 @@ use crate::config::Freshness;
 use crate::text::{self, BOM, LineEnd, LineEnds, Splice, Text, diff};
 use crate::tool::{Access, Capability, Content, Context, ErrorKind, Outcome, Plan, Tool, ToolError, Traits};
 use crate::workspace::commit::Rewrite;
-use crate::workspace::{FileChange, Hunk, LineSpan, Refusal, RefusalKind, Rewritten, Target, View};
+use crate::workspace::{Fate, FileChange, Hunk, LineSpan, Refusal, RefusalKind, Rewritten, Target, View};
 
 /// Writes a file: makes a new one, with the folders it needs, or replaces the whole content of an existing one. Where
 /// the file is open in the editor its unsaved buffer is changed. An existing file must have been read before, as it is
@@ -108,7 +108,7 @@ impl Tool for Write {
 
 fn change(target: Target, content: Replacement) -> Plan {
     let label = format!("write {}", target.shown);
-    Plan::Change(vec![FileChange { target, rewrite: Arc::new(content), label }])
+    Plan::Change(vec![FileChange { target, rewrite: Arc::new(content), label, fate: Fate::Stays }])
 }
 
 /// What is there now; `None` when there is nothing.

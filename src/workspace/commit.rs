@@ -84,6 +84,23 @@ pub struct FileChange {
     pub rewrite: Arc<dyn Rewrite>,
     /// What the editor may call it in its undo list.
     pub label: String,
+    /// What becomes of the file itself.
+    pub fate: Fate,
+}
+
+/// What becomes of a file beside the change of its text.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Fate {
+    /// It stays where it is, or is made there.
+    #[default]
+    Stays,
+    /// It is deleted; the rewrite must leave an empty text.
+    Deleted,
+    /// It is moved, with the change of its text, to where no file is yet.
+    Moved {
+        /// Where to.
+        to: Target,
+    },
 }
 
 /// A change that was computed and not made.
@@ -193,6 +210,10 @@ pub(super) async fn commit(desk: Desk, change: FileChange, cancel: &Cancellation
 }
 
 async fn in_turn(desk: &Desk, change: &FileChange, cancel: &CancellationToken) -> Result<Committed, Refusal> {
+    if change.fate != Fate::Stays {
+        let shown = &change.target.shown;
+        return Err(Refusal::new(RefusalKind::Unavailable, format!("{shown} cannot be moved or deleted yet.")));
+    }
     let key = &change.target.key;
     let turn = desk.queues.enter(key, cancel).await?;
     // A file can be opened while it is being written: then its document is the one to change, once more from the start.

@@ -17,7 +17,7 @@ use crate::tool::{ErrorKind, Plan, ToolError};
 use crate::tools;
 use crate::workspace::commit::Rewrite;
 use crate::workspace::documents::ContentChange;
-use crate::workspace::{FileChange, Key, Refusal, RefusalKind, Rewritten};
+use crate::workspace::{Fate, FileChange, Key, Refusal, RefusalKind, Rewritten};
 
 fn desk() -> Desk {
     let built_in = tools::table().into_iter().map(|tool| {
@@ -26,7 +26,12 @@ fn desk() -> Desk {
     });
     let shout = FakeTool::new("shout", |_, _| async { Ok(said("")) }).reaching("/out/b.txt").planning(|context| {
         let target = context.workspace.resolve("/out/b.txt")?;
-        Ok(Plan::Change(vec![FileChange { target, rewrite: Arc::new(Shout), label: "shout".into() }]))
+        Ok(Plan::Change(vec![FileChange {
+            target,
+            rewrite: Arc::new(Shout),
+            label: "shout".into(),
+            fate: Fate::Stays,
+        }]))
     });
     let blurt = FakeTool::new("blurt", |_, _| async { Ok(said("")) })
         .reaching("/w/.env")

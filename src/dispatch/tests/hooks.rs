@@ -1,16 +1,22 @@
-//! The user's hooks round calls, with programs that are played.
+//! The user's hooks round calls, with programs that are played; and, for their end, with real ones.
 
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use super::kit::{Desk, text};
 use crate::config::Settings;
 use crate::dispatch::Status;
 use crate::editor::News;
-use crate::ports::MemoryDisk;
-use crate::process::{Exit, PlayedPrograms, Printed};
+use crate::ports::{Clock, MemoryDisk, SystemClock};
+use crate::process::{self, Exit, Launch, PlayedPrograms, Printed, SystemPrograms};
 use crate::tool::{Content, ErrorKind};
 
 /// What the hook was asked, in order.
@@ -170,4 +176,101 @@ async fn broken_hooks_block_what_may_change_something() {
     let result = desk.call("write", json!({ "file_path": "n.txt", "content": "" })).await;
     assert_eq!(result.error.unwrap().kind, ErrorKind::Unavailable);
     assert_eq!(desk.disk.bytes("/w/n.txt"), None);
+}
+
+/// The real clock, but the time of a hook is up when the test says so.
+#[derive(Default)]
+struct Stopped(Arc<Notify>);
+
+/// How long the hooks below may take by their settings; nobody waits for that.
+const HOOK: Duration = Duration::from_secs(599);
+
+impl Clock for Stopped {
+    fn now(&self) -> Instant {
+        SystemClock.now()
+    }
+
+    fn wall(&self) -> SystemTime {
+        SystemClock.wall()
+    }
+
+    fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        if duration != HOOK {
+            return SystemClock.sleep(duration);
+        }
+        let up = Arc::clone(&self.0);
+        Box::pin(async move { up.notified().await })
+    }
+}
+
+async fn pipe(folder: &Path) -> PathBuf {
+    let path = folder.join("alive");
+    let launch = Launch {
+        program: process::find("mkfifo", &[]).unwrap(),
+        args: vec![path.to_str().unwrap().to_owned()],
+        ..Launch::default()
+    };
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let made = process::run(&launch, Duration::from_mins(1), &clock).await.unwrap();
+    assert_eq!(made.exit, Exit::Code(0), "{}", made.stderr);
+    path
+}
+
+/// What becomes of a hook that runs.
+#[derive(Debug, Clone, Copy)]
+enum Fate {
+    Cancelled,
+    TooLate,
+    Dies,
+}
+
+#[tokio::test]
+async fn no_process_of_a_hook_outlives_its_call() {
+    // The hook and all that it starts hold the pipe: its end means that nobody is left.
+    let hang = "sleep 1000 & echo up >&9; wait";
+    let flood = "echo up >&9; sleep 1000 & while :; do echo flood; echo flood >&2; done";
+    let deaf = "trap '' TERM; echo up >&9; while :; do sleep 1; done";
+    let die = "sleep 1000 & echo up >&9; kill -9 $$";
+    for (when, script, fate, status, words) in [
+        ("before", hang, Fate::Cancelled, Status::Cancelled, "cancelled while a hook looked at it"),
+        ("before", deaf, Fate::Cancelled, Status::Cancelled, "cancelled while a hook looked at it"),
+        ("before", flood, Fate::Cancelled, Status::Cancelled, "cancelled while a hook looked at it"),
+        ("before", hang, Fate::TooLate, Status::Error, "longer than 599000 ms"),
+        ("before", flood, Fate::TooLate, Status::Error, "longer than 599000 ms"),
+        ("before", die, Fate::Dies, Status::Error, "was ended by signal 9"),
+        // The call has done what it does: only what the hook would have said of it is missing.
+        ("after", hang, Fate::Cancelled, Status::Ok, "one"),
+        ("after", flood, Fate::TooLate, Status::Ok, "one"),
+        ("after", die, Fate::Dies, Status::Ok, "one"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = pipe(folder.path()).await;
+        let command = json!(["sh", "-c", format!("exec 9>\"$0\"; {script}"), pipe]);
+        let millis = u64::try_from(HOOK.as_millis()).unwrap();
+        let hook = json!({ "command": command, "timeoutMs": millis });
+        let (desk, _) = desk(json!({ when: [hook] }), says(json!({})));
+        let up = Arc::new(Notify::new());
+        desk.dispatch.set_programs(Arc::new(SystemPrograms::new(Arc::new(Stopped(Arc::clone(&up))))));
+        let desk = Arc::new(desk);
+        let other = Arc::clone(&desk);
+        let call = tokio::spawn(async move { other.call("read", read()).await });
+        let opened = tokio::task::spawn_blocking(move || {
+            let mut pipe = BufReader::new(File::open(pipe).unwrap());
+            let mut line = String::new();
+            pipe.read_line(&mut line).unwrap();
+            (pipe, line)
+        });
+        let (mut pipe, line) = opened.await.unwrap();
+        assert_eq!(line, "up\n", "{when} {fate:?} {script}");
+        match fate {
+            Fate::Cancelled => assert_eq!(desk.dispatch.cancel(None, None, None), 1),
+            Fate::TooLate => up.notify_one(),
+            Fate::Dies => {}
+        }
+        let result = call.await.unwrap();
+        assert_eq!(result.status, status, "{when} {fate:?} {script}: {}", text(&result));
+        assert!(text(&result).contains(words), "{when} {fate:?} {script}: {}", text(&result));
+        let nobody_left = tokio::task::spawn_blocking(move || pipe.read_to_end(&mut Vec::new()).unwrap());
+        nobody_left.await.unwrap();
+    }
 }

@@ -13,7 +13,7 @@ use crate::config::Settings;
 use crate::editor::{Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, EditReply, Editor, News, Resync};
 use crate::ports::{Disk, MemoryDisk, Ports, Seeded, SystemClock};
 use crate::text::{LineEnd, Splice, Text};
-use crate::workspace::commit::{Committed, FileChange, Hunk, LineSpan, Rewrite, Rewritten};
+use crate::workspace::commit::{Committed, Fate, FileChange, Hunk, LineSpan, Rewrite, Rewritten};
 use crate::workspace::documents::{ContentChange, Counting, Documents};
 use crate::workspace::paths::{Key, Target};
 use crate::workspace::{Refusal, RefusalKind, Workspace};
@@ -388,6 +388,7 @@ pub(super) fn change(path: impl AsRef<Path>, rewrite: impl Rewrite) -> FileChang
         },
         rewrite: Arc::new(rewrite),
         label: "Edit".into(),
+        fate: Fate::Stays,
     }
 }
 

@@ -1,5 +1,6 @@
 //! The files as the user sees them: the editor's buffers over the disk; and the one way to change them.
 
+pub mod checkpoints;
 pub mod codec;
 pub mod commit;
 pub mod documents;

@@ -262,7 +262,9 @@ fn told(committed: &Committed, notes: &[String], share: usize) -> Told {
     // Of a new file the diff is the content that the model sent.
     let diff = if committed.before.is_some() { committed.unified_diff.trim_end_matches('\n') } else { "" };
     let mut told = Told { words: out, diff: diff.to_owned(), share };
-    notes.iter().for_each(|note| told.note(note));
+    for note in notes {
+        told.note(note);
+    }
     told
 }
 

@@ -59,7 +59,9 @@ impl Dispatch {
         let share = call.budget.max / DIFF_SHARE / (made.edits.len() + 1);
         let diff = followed.unified_diff.trim_end_matches('\n').to_owned();
         let mut told = Told { words: followed.words, diff, share };
-        followed.notes.iter().for_each(|note| told.note(note));
+        for note in &followed.notes {
+            told.note(note);
+        }
         made.told.push(told);
         made.edits.push(EditResult {
             uri: followed.target.uri.clone(),

@@ -103,6 +103,10 @@ impl Dispatch {
         settings: &FormatterSettings,
         edited: &Edited,
     ) -> Result<Option<Format>, Unformatted> {
+        // Of a text that is empty, or was deleted, there is nothing to format.
+        if edited.after.is_empty() {
+            return Ok(None);
+        }
         let deadline = Duration::from_millis(settings.timeout_ms);
         let document = self.workspace.documents.get(&edited.target.key);
         if document.as_ref().is_some_and(|document| document.text != edited.after) {

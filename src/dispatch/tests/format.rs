@@ -60,7 +60,7 @@ async fn the_editor_formats_what_it_has_open_and_the_model_knows_it() {
     desk.call("read", json!({ "file_path": "a.txt" })).await;
     let result = desk.call("edit", edit("a=1", "a=2")).await;
     assert_eq!(desk.text(&key), "a = 2\nb\n");
-    expect![[r#"
+    expect![[r"
         Changed a.txt: line 1 became line 1 (simple). The change is in the editor's buffer and not saved to the disk.
         --- a/a.txt
         +++ b/a.txt
@@ -76,7 +76,7 @@ async fn the_editor_formats_what_it_has_open_and_the_model_knows_it() {
         +a = 2
          b
         a.txt: not checked
-          language server: not running (no language server for `plaintext` is known or of use here)"#]]
+          language server: not running (no language server for `plaintext` is known or of use here)"]]
     .assert_eq(&text(&result));
     let told = result.edits.unwrap();
     let versions: Vec<_> = told.iter().map(|edit| (edit.version_before, edit.version_after)).collect();

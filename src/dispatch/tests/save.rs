@@ -135,7 +135,7 @@ async fn what_the_editor_changes_on_saving_is_told_and_known() {
     desk.call("read", json!({ "file_path": "a.txt" })).await;
     let result = edit(&desk).await;
     assert_eq!(told(&result), (false, String::new()));
-    expect_test::expect![[r#"
+    expect_test::expect![[r"
         Changed a.txt: line 1 became line 1 (simple). The change is saved to the disk.
         --- a/a.txt
         +++ b/a.txt
@@ -149,7 +149,7 @@ async fn what_the_editor_changes_on_saving_is_told_and_known() {
         -two
         +two;
         a.txt: not checked
-          language server: not running (no language server for `plaintext` is known or of use here)"#]]
+          language server: not running (no language server for `plaintext` is known or of use here)"]]
     .assert_eq(&text(&result));
     let edits = result.edits.unwrap();
     assert_eq!((edits[1].version_before, edits[1].version_after, edits[1].unsaved), (Some(2), Some(3), false));

@@ -66,7 +66,7 @@ fn rooms(tools: &Path, folder: &Path, name: &str) -> (Parts, PathBuf) {
     ports.disk.create(&path, TEXT.as_bytes()).unwrap();
     let editor = Arc::new(Plain::default());
     let parts = assemble(ports, editor.clone());
-    editor.0.set(Arc::clone(&parts.documents)).unwrap();
+    assert!(editor.0.set(Arc::clone(&parts.documents)).is_ok());
     let ruff = tools.join("py/bin/ruff").to_string_lossy().into_owned();
     let mut servers = serde_json::Map::new();
     for server in known::servers(&Settings::default().diagnostics) {

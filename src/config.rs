@@ -1,6 +1,7 @@
 //! Settings as plain structs with their defaults. What the editor sends is checked key by key: a wrong value is told and
 //! its default used, never the whole dropped.
 
+mod formatter;
 mod hooks;
 mod parse;
 mod permissions;
@@ -10,6 +11,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use formatter::{FormatterMode, FormatterSettings};
 pub use hooks::{Hook, HookSettings, OnFailure};
 pub use parse::Remark;
 pub use permissions::{GuardSettings, Mode, PermissionSettings};
@@ -28,6 +30,8 @@ pub struct Settings {
     pub read: ReadSettings,
     /// Diagnostics after edits.
     pub diagnostics: DiagnosticsSettings,
+    /// The formatter after changes.
+    pub formatter: FormatterSettings,
     /// How much a model is shown.
     pub output: OutputSettings,
     /// How many calls run at once.

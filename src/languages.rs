@@ -5,6 +5,7 @@
 //! the text), `hub` (documents, servers, waits), `problems` and `verdict` (what is told).
 
 mod client;
+mod format;
 mod hub;
 pub mod known;
 pub mod problems;
@@ -23,6 +24,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+pub use format::{Formatted, applied};
 pub use known::language_of;
 pub use sources::{Delivery, Forwarded, ProgressKind, SourceName, StampedBy};
 pub use verdict::DiagnosticsReport;
@@ -53,6 +55,13 @@ impl Prepared {
     /// The language id the editor gave the document, and its text before the edit.
     pub fn before(&self) -> (Option<&str>, &Text) {
         (self.language_id.as_deref(), &self.text)
+    }
+
+    /// The same document before another edit that followed this one, of this text. What its sources last said stays what
+    /// they said before the first.
+    #[must_use]
+    pub fn then(&self, text: Text) -> Prepared {
+        Prepared { text, ..self.clone() }
     }
 }
 

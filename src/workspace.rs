@@ -24,6 +24,7 @@ pub use view::{Source, View};
 use crate::config::Settings;
 use crate::editor::Editor;
 use crate::ports::Ports;
+use crate::text::Text;
 
 /// Why a file could not be read, found or changed: words for the model that say what arrived, what was expected and
 /// what to do next. Nothing was changed unless the kind says [`RefusalKind::Unknown`].
@@ -140,6 +141,18 @@ impl Workspace {
     /// Some lines of a file that is too long to be viewed (more than [`view::MAX_FILE_BYTES`]).
     pub async fn lines_of_large(&self, target: &Target, wanted: large::Wanted) -> Result<large::Stretch, Refusal> {
         large::lines(self, target, wanted).await
+    }
+
+    /// Whether a file holds exactly this text (a byte order mark aside).
+    pub async fn on_disk(&self, key: &Key, text: &Text) -> bool {
+        let Key::File(path) = key else { return false };
+        let (disk, path, text) = (Arc::clone(&self.ports.disk), path.clone(), text.clone());
+        tokio::task::spawn_blocking(move || view::same_on_disk(&*disk, &path, &text)).await.unwrap_or(false)
+    }
+
+    /// Whether a file holds this text as an editor may have saved it: line ends and the final one aside.
+    pub async fn saved_as(&self, key: &Key, text: &Text) -> bool {
+        self.desk().saved_as(key, text).await.is_some()
     }
 
     /// What a change would do now. Changes nothing.

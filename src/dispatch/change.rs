@@ -20,7 +20,11 @@ use super::propose::needs_new_consent;
 use super::{Call, Dispatch};
 
 /// Of a call's budget, a diff takes at most one part in so many.
-const DIFF_SHARE: usize = 2;
+pub(super) const DIFF_SHARE: usize = 2;
+
+/// What is said of a change that is not on the disk, and what becomes of it when the document is saved after all.
+const UNSAVED: &str = " The change is in the editor's buffer and not saved to the disk.";
+const SAVED: &str = " The change is saved to the disk.";
 
 /// In the data of a refusal: it was our deadline that cancelled the commit.
 const TIMEOUT: &str = "timeout";
@@ -47,6 +51,22 @@ pub(super) struct Told {
     pub share: usize,
 }
 
+impl Told {
+    /// Adds a remark.
+    pub(super) fn note(&mut self, note: &str) {
+        self.words.push_str("\nNote: ");
+        self.words.push_str(note);
+        if !note.ends_with('.') {
+            self.words.push('.');
+        }
+    }
+
+    /// The change is on the disk by now.
+    pub(super) fn saved(&mut self) {
+        self.words = self.words.replacen(UNSAVED, SAVED, 1);
+    }
+}
+
 /// Why the changes of a call were not all made.
 pub(super) enum Stopped {
     /// Nothing was made, and the person has to be asked about what would be made now.
@@ -66,6 +86,7 @@ impl Dispatch {
         let clock = self.workspace.ports.clock.clone();
         let started = clock.now();
         let result = self.make_each(call, changes, made).await;
+        self.follow_up(call, made).await;
         call.timing.apply_ms += super::millis(clock.now() - started);
         result
     }
@@ -92,7 +113,7 @@ impl Dispatch {
     }
 
     /// One commit. Past the deadline it is cancelled, which has no effect any more once the edit has been sent.
-    async fn commit(&self, call: &Call<'_>, change: &FileChange) -> Result<Committed, Refusal> {
+    pub(super) async fn commit(&self, call: &Call<'_>, change: &FileChange) -> Result<Committed, Refusal> {
         let cancel = call.context.cancel.child_token();
         let limits = call.limits();
         let commit = AssertUnwindSafe(self.workspace.commit(change, &cancel)).catch_unwind();
@@ -205,7 +226,8 @@ fn failure(refusal: Refusal) -> ToolError {
     if late { ToolError::new(ErrorKind::Timeout, error.message) } else { error }
 }
 
-fn hash(text: &Text) -> String {
+/// The protocol's `hash` of a text.
+pub(super) fn hash(text: &Text) -> String {
     text::hash(&text.to_string())
 }
 
@@ -235,18 +257,15 @@ fn told(committed: &Committed, notes: &[String], share: usize) -> Told {
         Some(_) => format!("Changed {shown}: {}.", told_hunks(&committed.hunks)),
     };
     if committed.unsaved {
-        out.push_str(" The change is in the editor's buffer and not saved to the disk.");
-    }
-    for note in notes {
-        out.push_str("\nNote: ");
-        out.push_str(note);
-        if !note.ends_with('.') {
-            out.push('.');
-        }
+        out.push_str(UNSAVED);
     }
     // Of a new file the diff is the content that the model sent.
     let diff = if committed.before.is_some() { committed.unified_diff.trim_end_matches('\n') } else { "" };
-    Told { words: out, diff: diff.to_owned(), share }
+    let mut told = Told { words: out, diff: diff.to_owned(), share };
+    for note in notes {
+        told.note(note);
+    }
+    told
 }
 
 fn told_hunks(hunks: &[Hunk]) -> String {
@@ -269,7 +288,8 @@ fn told_hunks(hunks: &[Hunk]) -> String {
     told.join(", ")
 }
 
-fn span(span: LineSpan) -> String {
+/// Some lines, in words.
+pub(super) fn span(span: LineSpan) -> String {
     match span.count {
         0 => format!("nothing at line {}", span.start),
         1 => format!("line {}", span.start),

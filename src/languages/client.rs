@@ -20,6 +20,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 
+use super::format::Ask;
 use super::known::Server;
 use super::settle::Rev;
 use crate::ports::Clock;
@@ -61,6 +62,13 @@ pub(super) enum Command {
     Pull(Key),
     /// Files changed on the disk: URI and `1` created, `2` changed, `3` deleted.
     Watched(Vec<(String, u8)>),
+    /// It shall be formatted; the answer says how.
+    Format {
+        /// Which.
+        key: Key,
+        /// How, and who wants to know.
+        ask: Ask,
+    },
     /// Be gone, politely, within this time.
     Shutdown(Duration),
 }

@@ -6,6 +6,7 @@
 //! "this was published after that text was sent" are facts of that order, and nobody holds a lock while anybody waits.
 
 mod documents;
+mod format;
 mod hear;
 mod report;
 mod servers;
@@ -23,6 +24,7 @@ use self::hear::{News, Said};
 use self::servers::Running;
 use self::wait::{Late, Waiting};
 use super::client::{Command, Root, STATUS, ServerEvent};
+use super::format::Ask;
 use super::known::{self, Server};
 use super::problems::Located;
 use super::settle::{Habits, Noise, Rev};
@@ -65,6 +67,8 @@ pub(super) enum Event {
     Wait { id: WaitId, request: Request },
     /// Somebody does not want to wait any longer.
     EndWait(WaitId),
+    /// Somebody wants a document formatted, by its server of this number (from 0).
+    Format { key: Key, nth: usize, ask: Ask },
     /// The settings or the folders changed.
     Configure { settings: Arc<Settings>, folders: Vec<PathBuf>, pinned: bool },
     /// Trust in some folder changed; `trusted` tells which of the roots in use are trusted now.
@@ -206,6 +210,8 @@ pub(super) struct Hub {
     editors: BTreeMap<String, EditorSource>,
     waits: BTreeMap<WaitId, Waiting>,
     late: Vec<Late>,
+    /// Documents to be formatted, see [`Event::Format`].
+    formats: Vec<(Key, usize, Ask)>,
     /// The errors each source last told of each file, by the file's URI.
     said: BTreeMap<(SourceKey, String), Said>,
     /// How that changed, newest last.
@@ -229,6 +235,7 @@ impl Hub {
             editors: BTreeMap::new(),
             waits: BTreeMap::new(),
             late: Vec::new(),
+            formats: Vec::new(),
             said: BTreeMap::new(),
             news: VecDeque::new(),
             heard: 0,
@@ -261,6 +268,7 @@ impl Hub {
             }
             Event::Wait { id, request } => self.wait(id, request, now),
             Event::EndWait(id) => self.end_wait(id, now),
+            Event::Format { key, nth, ask } => self.formats.push((key, nth, ask)),
             Event::Configure { settings, folders, pinned } => {
                 self.pinned = pinned;
                 self.configure(settings, folders);
@@ -274,6 +282,7 @@ impl Hub {
     /// Does what is due by now.
     pub(super) fn tick(&mut self, now: Instant) -> Vec<Effect> {
         self.restart_due(now);
+        self.ask_formatters();
         self.judge_waits(now);
         self.judge_late(now);
         std::mem::take(&mut self.effects)

@@ -1,6 +1,7 @@
 //! `Languages` against scripted servers in memory, on a clock that stands still unless everybody waits.
 
 mod documents;
+mod formatting;
 mod forwarded;
 mod life;
 mod pull;

@@ -288,7 +288,9 @@ impl Front {
     fn configure(&self, sent: &Value, scope: Scope) {
         let (mut settings, remarks) = Settings::parse(sent);
         if scope == Scope::Merged {
-            settings.hooks = self.rooms.workspace.settings().hooks.clone();
+            let user = self.rooms.workspace.settings();
+            settings.hooks = user.hooks.clone();
+            settings.formatter = settings.formatter.within(&user.formatter);
         }
         for remark in remarks {
             let words = format!("Ropewalk: setting {}: {}", remark.key, remark.message);

@@ -15,8 +15,8 @@ use crate::dispatch::{
     UnregisterToolsResult,
 };
 use crate::editor::{
-    ApprovalsChanged, ApproveParams, ApproveResult, FileChanged, JobInfo, JobsChanged, ModeChanged, Resync,
-    RunToolParams, RunToolResult, TodosChanged, ToolEvent, ToolsChanged,
+    ApprovalsChanged, ApproveParams, ApproveResult, FileChanged, FormatParams, FormatResult, JobInfo, JobsChanged,
+    ModeChanged, Resync, RunToolParams, RunToolResult, SaveParams, SaveResult, TodosChanged, ToolEvent, ToolsChanged,
 };
 use crate::jobs::JobOutput;
 use crate::languages::{DiagnosticsReport, Forwarded, ProgressKind, SourceName};
@@ -69,6 +69,10 @@ pub const JOBS_CHANGED: &str = "ropewalk/jobsChanged";
 pub const STOP_JOB: &str = "ropewalk/stopJob";
 /// `ropewalk/resync`
 pub const RESYNC: &str = "ropewalk/resync";
+/// `ropewalk/format`
+pub const FORMAT: &str = "ropewalk/format";
+/// `ropewalk/save`
+pub const SAVE: &str = "ropewalk/save";
 /// `ropewalk/pullDiagnostics`
 pub const PULL_DIAGNOSTICS: &str = "ropewalk/pullDiagnostics";
 /// `ropewalk/toolEvent`
@@ -183,6 +187,7 @@ pub const METHODS: &[Method] = &[
     request::<EndTurnParams, ()>(END_TURN, Direction::ToSidecar),
     notification::<FilesChangedParams>(FILES_CHANGED, Direction::ToEditor),
     request::<ForgetParams, ForgetResult>(FORGET, Direction::ToSidecar),
+    request::<FormatParams, FormatResult>(FORMAT, Direction::ToEditor),
     request::<GrantsParams, GrantsResult>(GRANTS, Direction::ToSidecar),
     request::<JobOutputParams, JobOutput>(JOB_OUTPUT, Direction::ToSidecar),
     request::<JobsParams, JobsResult>(JOBS, Direction::ToSidecar),
@@ -197,6 +202,7 @@ pub const METHODS: &[Method] = &[
     request::<SessionRef, CloseResult>(RESET_SESSION, Direction::ToSidecar),
     request::<DocumentParams, Resync>(RESYNC, Direction::ToEditor),
     request::<RunToolParams, RunToolResult>(RUN_TOOL, Direction::ToEditor),
+    request::<SaveParams, SaveResult>(SAVE, Direction::ToEditor),
     request::<SetModeParams, Effective>(SET_MODE, Direction::ToSidecar),
     request::<SettleParams, SettleResult>(SETTLE, Direction::ToSidecar),
     request::<SessionRef, Status>(STATUS, Direction::ToSidecar),

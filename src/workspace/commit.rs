@@ -24,7 +24,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
-use crate::editor::Editor;
+use crate::editor::{Editor, Origin};
 use crate::ports::{Clock, Ports};
 use crate::text::{BOM, Splice, Text};
 
@@ -40,6 +40,11 @@ use super::{Refusal, RefusalKind};
 pub trait Rewrite: Send + Sync + 'static {
     /// The change of `before` (absent: there is no such file), or why there is none. Must not depend on anything else.
     fn rewrite(&self, before: Option<&Text>) -> Result<Rewritten, Refusal>;
+
+    /// Who makes the change, for those who hear of files that changed.
+    fn origin(&self) -> Origin {
+        Origin::Agent
+    }
 }
 
 /// A change of one text.
@@ -177,7 +182,7 @@ impl Desk {
     }
 
     /// The text of the file of a document, if it is `expected` (line ends and the final one aside).
-    async fn saved_as(&self, key: &Key, expected: &Text) -> Option<Text> {
+    pub(super) async fn saved_as(&self, key: &Key, expected: &Text) -> Option<Text> {
         let Key::File(path) = key else { return None };
         let (disk, path, expected) = (Arc::clone(&self.ports.disk), path.clone(), expected.clone());
         let compare = move || {

@@ -16,6 +16,7 @@ mod editor;
 mod ends;
 mod fidelity;
 mod files;
+mod format;
 mod front;
 mod into;
 mod lost;

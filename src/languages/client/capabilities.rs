@@ -23,6 +23,7 @@ pub(super) fn initialize(server: &Server, root: Option<&Root>) -> Value {
             "experimental": { "serverStatusNotification": true },
             "textDocument": {
                 "synchronization": { "didSave": true, "dynamicRegistration": false },
+                "formatting": { "dynamicRegistration": false },
                 "publishDiagnostics": {
                     "relatedInformation": true,
                     "versionSupport": true,
@@ -67,6 +68,8 @@ pub(super) struct Abilities {
     pub(super) changes: bool,
     /// Whether it wants to hear of saves, and if so whether with the text.
     pub(super) save: Option<bool>,
+    /// It formats documents.
+    pub(super) formats: bool,
     /// It can be asked for diagnostics.
     pub(super) pull: Option<Registration>,
 }
@@ -102,6 +105,7 @@ pub(super) fn abilities(answer: &Value) -> Abilities {
         incremental: change == 2,
         changes: change > 0,
         save,
+        formats: matches!(of["documentFormattingProvider"], Value::Bool(true) | Value::Object(_)),
         pull,
     }
 }

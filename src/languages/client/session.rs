@@ -18,6 +18,7 @@ use super::documents::Document;
 use super::pull::{Memory, Outcome, pull};
 use super::unable::Unable;
 use super::{Command, Pipes, Root, ServerEvent, Sink, tsserver};
+use crate::languages::format::{self, Ask, Said};
 use crate::languages::known::Server;
 use crate::languages::settle::Rev;
 use crate::ports::Clock;
@@ -292,8 +293,24 @@ impl Session {
                     self.peer.notify("workspace/didChangeWatchedFiles", json!({ "changes": changes }));
                 }
             }
+            Command::Format { key, ask } => self.format(&key, &ask),
             Command::Shutdown(_) => {}
         }
+    }
+
+    /// Asks how the server would format a document, if it does that and has its newest text.
+    fn format(&self, key: &Key, ask: &Ask) {
+        let known = self.documents.get(key).filter(|open| open.told == open.document.rev);
+        let Some(open) = known.filter(|_| self.abilities.formats) else { return ask.give(Said::No) };
+        let params = json!({ "textDocument": open.document.name(), "options": ask.options });
+        let answer = self.peer.request("textDocument/formatting", params, ask.deadline);
+        let (text, encoding, server) = (open.document.text().clone(), self.abilities.encoding, ask.server.clone());
+        ask.give_later(async move {
+            match answer.await {
+                Ok(answer) => format::read(answer, server, &text, encoding),
+                Err(error) => Said::Failed(format!("{server}: {error}")),
+            }
+        });
     }
 
     fn ask_all(&mut self) {

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::editor::{FileChangeKind, FileChanged, News, Origin};
+use crate::editor::{FileChangeKind, FileChanged, News};
 use crate::ports::{Disk, FileKind, Metadata};
 use crate::text::{LineBreaks, Text};
 use crate::workspace::codec::{self, Codec};
@@ -51,7 +51,7 @@ pub(super) async fn commit(desk: &Desk, change: &FileChange) -> Result<Option<Co
     let mut notes = shaped.rewritten.notes;
     match kind {
         Some(kind) => {
-            let told = FileChanged { uri: change.target.uri.clone(), kind, by: Origin::Agent };
+            let told = FileChanged { uri: change.target.uri.clone(), kind, by: change.rewrite.origin() };
             desk.editor.tell(News::Files(vec![told]));
         }
         None => notes.push("The file was already so; nothing was changed.".to_owned()),

@@ -6,6 +6,7 @@ pub mod glob;
 pub mod grep;
 pub mod invalid;
 pub mod ls;
+pub mod lsp;
 pub mod multi_edit;
 pub mod output;
 pub mod read;
@@ -23,6 +24,7 @@ use crate::workspace::search::{Besides, Job, Run, Wanted};
 
 /// Every built-in tool.
 pub fn table() -> Vec<Arc<dyn AnyTool>> {
+    let asked_for = lsp::Collected::default();
     vec![
         erase(edit::Edit),              //
         erase(file_search::FileSearch), //
@@ -30,6 +32,8 @@ pub fn table() -> Vec<Arc<dyn AnyTool>> {
         erase(grep::Grep),              //
         erase(invalid::Invalid),        //
         erase(ls::Ls),                  //
+        erase(lsp::Lsp::new(asked_for.clone())),
+        erase(lsp::edit::LspEdit::new(asked_for)),
         erase(multi_edit::MultiEdit),   //
         erase(output::Output),          //
         erase(read::Read),              //

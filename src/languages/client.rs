@@ -2,13 +2,16 @@
 //! asks, on a task of its own. What it says goes out as [`ServerEvent`]s; nothing here judges it.
 
 mod answers;
+mod asking;
 mod capabilities;
 mod documents;
+mod offers;
 mod pull;
 mod report;
 mod session;
 mod tsserver;
 mod unable;
+mod window;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,6 +22,9 @@ use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
+
+pub use asking::Unanswered;
+pub(super) use asking::{About, Asking, Reply, Spot};
 
 use super::known::Server;
 use super::settle::Rev;
@@ -61,6 +67,8 @@ pub(super) enum Command {
     Pull(Key),
     /// Files changed on the disk: URI and `1` created, `2` changed, `3` deleted.
     Watched(Vec<(String, u8)>),
+    /// Somebody wants to know something.
+    Ask(Arc<Asking>),
     /// Be gone, politely, within this time.
     Shutdown(Duration),
 }
@@ -158,7 +166,7 @@ pub(super) struct Pipes {
 }
 
 /// A server's task; it ends with the server, and the server with it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Client {
     commands: mpsc::UnboundedSender<(Command, OnItsWay)>,
     unsent: Unsent,

@@ -5,6 +5,7 @@
 //! by tools, what servers say, what the editor forwards. So "the baseline is what was known before the edit left" and
 //! "this was published after that text was sent" are facts of that order, and nobody holds a lock while anybody waits.
 
+mod asks;
 mod documents;
 mod hear;
 mod report;
@@ -18,6 +19,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use self::asks::Pending;
+pub(super) use self::asks::{AskId, Offer};
 use self::documents::Doc;
 use self::hear::{News, Said};
 use self::servers::Running;
@@ -65,6 +68,8 @@ pub(super) enum Event {
     Wait { id: WaitId, request: Request },
     /// Somebody does not want to wait any longer.
     EndWait(WaitId),
+    /// Somebody wants to ask the servers of a document; `thorough`: about more than that document.
+    Ask { id: AskId, key: Key, thorough: bool },
     /// The settings or the folders changed.
     Configure { settings: Arc<Settings>, folders: Vec<PathBuf>, pinned: bool },
     /// Trust in some folder changed; `trusted` tells which of the roots in use are trusted now.
@@ -84,6 +89,8 @@ pub(super) enum Effect {
     Tell { id: ServerId, command: Command },
     /// Answer a wait.
     Finish { id: WaitId, report: DiagnosticsReport },
+    /// Say who can be asked.
+    Offer { id: AskId, offer: Offer },
     /// A source answered after its wait was over.
     Late(DocumentReport),
     /// Ask the editor for what its servers say of a document.
@@ -206,6 +213,7 @@ pub(super) struct Hub {
     editors: BTreeMap<String, EditorSource>,
     waits: BTreeMap<WaitId, Waiting>,
     late: Vec<Late>,
+    asks: Vec<Pending>,
     /// The errors each source last told of each file, by the file's URI.
     said: BTreeMap<(SourceKey, String), Said>,
     /// How that changed, newest last.
@@ -229,6 +237,7 @@ impl Hub {
             editors: BTreeMap::new(),
             waits: BTreeMap::new(),
             late: Vec::new(),
+            asks: Vec::new(),
             said: BTreeMap::new(),
             news: VecDeque::new(),
             heard: 0,
@@ -261,6 +270,7 @@ impl Hub {
             }
             Event::Wait { id, request } => self.wait(id, request, now),
             Event::EndWait(id) => self.end_wait(id, now),
+            Event::Ask { id, key, thorough } => self.wants_servers(id, key, thorough, now),
             Event::Configure { settings, folders, pinned } => {
                 self.pinned = pinned;
                 self.configure(settings, folders);
@@ -276,12 +286,16 @@ impl Hub {
         self.restart_due(now);
         self.judge_waits(now);
         self.judge_late(now);
+        self.judge_asks(now);
         std::mem::take(&mut self.effects)
     }
 
     /// When [`Hub::tick`] is to be called next if nothing happens before.
     pub(super) fn next_tick(&self, now: Instant) -> Option<Instant> {
-        [self.next_restart(), self.next_judgement(now), self.next_late(now)].into_iter().flatten().min()
+        [self.next_restart(), self.next_judgement(now), self.next_late(now), self.next_ask(now)]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// The servers that were started, in that order.

@@ -7,6 +7,7 @@ pub mod grep;
 pub mod invalid;
 pub mod ls;
 pub mod lsp;
+pub mod lsp_edit;
 pub mod multi_edit;
 pub mod output;
 pub mod read;
@@ -24,7 +25,7 @@ use crate::workspace::search::{Besides, Job, Run, Wanted};
 
 /// Every built-in tool.
 pub fn table() -> Vec<Arc<dyn AnyTool>> {
-    let asked_for = lsp::Collected::default();
+    let asked_for = lsp_edit::Collected::default();
     vec![
         erase(edit::Edit),              //
         erase(file_search::FileSearch), //
@@ -33,7 +34,7 @@ pub fn table() -> Vec<Arc<dyn AnyTool>> {
         erase(invalid::Invalid),        //
         erase(ls::Ls),                  //
         erase(lsp::Lsp::new(asked_for.clone())),
-        erase(lsp::edit::LspEdit::new(asked_for)),
+        erase(lsp_edit::LspEdit::new(asked_for)),
         erase(multi_edit::MultiEdit),   //
         erase(output::Output),          //
         erase(read::Read),              //

@@ -1,9 +1,8 @@
 //! `lsp`: asks language servers about the code, and lets them change it.
 
 mod actions;
-mod change;
-mod desk;
-pub mod edit;
+pub(super) mod change;
+pub(super) mod desk;
 mod format;
 mod look;
 mod problems;
@@ -20,8 +19,8 @@ use serde::{Deserialize, Serialize};
 use crate::tool::{Access, Capability, Context, ErrorKind, Outcome, Plan, Tool, ToolError, Traits};
 use crate::workspace::FileChange;
 
+use super::lsp_edit::Collected;
 use desk::{Desk, Stop};
-pub use edit::Collected;
 
 /// Asks language servers about code as it is in the editor, unsaved changes included: what something is (`hover`), where it
 /// is defined, declared, implemented or used, what a file or the project defines, who calls it and what it calls, and what

@@ -9,11 +9,11 @@ use crate::languages::ask::actions::Action;
 use crate::languages::ask::{Answer, Door, Seen};
 use crate::languages::problems::clean;
 use crate::tool::{Content, ErrorKind, NestedCall, NestedResult, Outcome, ToolError};
+use crate::tools::lsp_edit::{Collected, NAME, Waiting};
 use crate::workspace::FileChange;
 
 use super::change::{Purpose, changes as of_edit};
 use super::desk::{Desk, Stop, why};
-use super::edit::{Collected, Waiting};
 use super::rows::noted;
 
 /// An action, and where it comes from.
@@ -241,7 +241,7 @@ pub(super) async fn run(desk: &Desk<'_>, collected: &Collected) -> Result<Outcom
 async fn made(desk: &Desk<'_>, collected: &Collected, waiting: Waiting) -> NestedResult {
     let id = collected.put(waiting);
     let arguments = json!({ "edit": id });
-    let call = NestedCall { name: super::edit::NAME.to_owned(), arguments, ..NestedCall::default() };
+    let call = NestedCall { name: NAME.to_owned(), arguments, ..NestedCall::default() };
     let result = desk.context.slot.call(call).await;
     collected.take(&id);
     result

@@ -9,21 +9,21 @@ use crate::permissions::visible;
 use crate::text::{BOM, Clamp, LineBreaks, Splice, Text};
 use crate::tool::{Context, ErrorKind, ToolError};
 use crate::tools::edit::hunks::spans;
-use crate::workspace::{Fate, FileChange, Hunk, Key, Refusal, RefusalKind, Rewrite, Rewritten, Source, Target};
+use crate::workspace::{Fate, FileChange, Hunk, Key, Refusal, RefusalKind, Rewrite, Rewritten, Target};
 
 use super::desk::Stop;
 
 /// What a change is for, and what is known of it.
-pub(super) struct Purpose<'a> {
+pub(in crate::tools) struct Purpose<'a> {
     /// What is said of each place, and in the undo list.
-    pub(super) label: String,
+    pub(in crate::tools) label: String,
     /// How the places were found, in one word.
-    pub(super) strategy: &'static str,
+    pub(in crate::tools) strategy: &'static str,
     /// Remarks for the model.
-    pub(super) notes: Vec<String>,
+    pub(in crate::tools) notes: Vec<String>,
     /// Of a renaming, the old and the new name: where the server's text is not known for certain, only the old name may
     /// give way to the new one.
-    pub(super) names: Option<(&'a str, &'a str)>,
+    pub(in crate::tools) names: Option<(&'a str, &'a str)>,
 }
 
 /// A file on its way through the operations.
@@ -62,7 +62,7 @@ pub(super) fn unknown(edits: &Edits, seen: &Seen, context: &Context) -> BTreeSet
 }
 
 /// The changes of files that make a server's edit. Sorted by name; none where nothing would change.
-pub(super) async fn changes(
+pub(in crate::tools) async fn changes(
     edits: &Edits,
     seen: &Seen,
     context: &Context,
@@ -186,10 +186,10 @@ impl Plan<'_> {
         if let Some(at) = self.at.get(&target.key) {
             return Ok(*at);
         }
-        let (before, marked) = match self.context.workspace.view(&target).await {
+        let (before, unsaved) = match self.context.workspace.view(&target).await {
             Ok(view) => {
-                let open = matches!(view.source, Source::Open { .. });
-                (Some(view.text), open)
+                let unsaved = view.unsaved();
+                (Some(view.text), unsaved)
             }
             Err(refusal) if refusal.kind == RefusalKind::NotFound => (None, false),
             Err(refusal) => return Err(refusal.into()),
@@ -200,10 +200,13 @@ impl Plan<'_> {
         {
             return Err(Stop::Moved);
         }
-        // A buffer that nobody told the server of may differ from the file that it has read.
-        if known.is_none() && marked {
-            self.context.languages.look(&target, None, before.as_ref().unwrap_or(&Text::new("", LineBreaks::Lf)));
-            return Err(Stop::Moved);
+        // The server has read the file, and the buffer is another text.
+        if known.is_none() && unsaved {
+            let shown = visible(&target.shown);
+            return Err(refused(format!(
+                "The server's edit is of {shown}, which has unsaved changes that the server was not told of; nothing was \
+                 changed. Once it is saved the call can be made again."
+            )));
         }
         let at = self.work.len();
         self.at.insert(target.key.clone(), at);

@@ -14,7 +14,7 @@ use super::Arguments;
 use super::spot::{Spot, ambiguous, spot};
 
 /// Why a question has no answer.
-pub(super) enum Stop {
+pub(in crate::tools) enum Stop {
     /// The server had another text than we; ask anew.
     Moved,
     /// For good.

@@ -10,7 +10,7 @@ use crate::languages::ask::places::Location;
 use crate::permissions::{secret, visible};
 use crate::text::{Encoding, LineBreaks, Text};
 use crate::tool::{Content, Outcome};
-use crate::workspace::{Key, Target};
+use crate::workspace::Target;
 
 use super::desk::Desk;
 
@@ -96,9 +96,7 @@ fn inside(desk: &Desk<'_>, target: &Target) -> bool {
     let within = |roots: &Vec<std::path::PathBuf>| {
         target.paths.iter().all(|path| roots.iter().any(|root| path.starts_with(root)))
     };
-    target.inside
-        && policy.roots.as_ref().is_none_or(within)
-        && !matches!(target.key, Key::Unnamed(_) if target.paths.is_empty() && target.uri.is_empty())
+    target.inside && policy.roots.as_ref().is_none_or(within)
 }
 
 /// The 0-based line and character of a place, as the user counts.

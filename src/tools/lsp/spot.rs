@@ -173,11 +173,11 @@ mod tests {
             "Line 1 of f has \"a\" 2 times, at columns 5, 11: give `occurrence`, or a longer `text`.",
         );
         check(json!({ "line": 2, "column": 6 }), "é = \"a");
-        check(json!({ "line": 2, "column": 19 }), " = é\nl");
-        check(json!({ "line": 2, "column": 90 }), "Line 2 of f has 22 characters; there is no column 90.");
+        check(json!({ "line": 2, "column": 19 }), "= é\nla");
+        check(json!({ "line": 2, "column": 90 }), "Line 2 of f has 21 characters; there is no column 90.");
         check(json!({ "line": 9, "column": 1 }), "f has 4 lines; there is no line 9.");
         check(json!({ "symbol": "a2" }), "a2 = é");
-        check(json!({ "symbol": "a" }), "[4, 10, 46]");
+        check(json!({ "symbol": "a" }), "[4, 10, 43]");
         check(json!({ "symbol": "a", "occurrence": 3 }), "a\n");
         check(json!({ "symbol": "ab" }), "ab\"; a");
         check(json!({ "text": "b(a" }), "b(a);\n");

@@ -13,8 +13,8 @@ use crate::languages::ask::Seen;
 use crate::languages::ask::edits::Edits;
 use crate::tool::{Access, Capability, Context, ErrorKind, Outcome, Plan, Tool, ToolError, Traits};
 
-use super::change::{Purpose, changes};
-use super::desk::Stop;
+use super::lsp::change::{Purpose, changes};
+use super::lsp::desk::Stop;
 
 /// The name of the tool.
 pub(super) const NAME: &str = "lsp_edit";

@@ -19,9 +19,16 @@ use super::lsp::desk::Stop;
 /// The name of the tool.
 pub(super) const NAME: &str = "lsp_edit";
 
-/// Edits that wait to be made, by a name that nobody can guess from another.
+/// Edits that wait to be made, by name.
 #[derive(Clone, Default)]
-pub struct Collected(Arc<Mutex<(u64, BTreeMap<String, Arc<Waiting>>)>>);
+pub struct Collected(Arc<Mutex<Kept>>);
+
+#[derive(Default)]
+struct Kept {
+    /// How many there ever were.
+    count: u64,
+    waiting: BTreeMap<String, Arc<Waiting>>,
+}
 
 /// An edit that waits to be made.
 pub(super) struct Waiting {
@@ -34,19 +41,19 @@ impl Collected {
     /// Keeps an edit; its name.
     pub(super) fn put(&self, waiting: Waiting) -> String {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.0 += 1;
-        let id = format!("e{}", all.0);
-        all.1.insert(id.clone(), Arc::new(waiting));
+        all.count += 1;
+        let id = format!("e{}", all.count);
+        all.waiting.insert(id.clone(), Arc::new(waiting));
         id
     }
 
     /// Drops an edit.
     pub(super) fn take(&self, id: &str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).1.remove(id);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).waiting.remove(id);
     }
 
     fn get(&self, id: &str) -> Option<Arc<Waiting>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).1.get(id).cloned()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).waiting.get(id).cloned()
     }
 }
 

@@ -65,13 +65,12 @@ pub(super) fn of_workspace(answer: &Value) -> Vec<Symbol> {
 pub(super) fn one(item: &Value) -> Option<Symbol> {
     let name = fields::text(item.get("name")?)?;
     let at = item.get("location")?;
-    let (place, raw) = match location(at) {
-        Some(place) => (place, Value::Null),
-        None => {
-            let start = Position::default();
-            let uri = at.get("uri")?.as_str()?.to_owned();
-            (Location { uri, range: Range { start, end: start } }, item.clone())
-        }
+    let (place, raw) = if let Some(place) = location(at) {
+        (place, Value::Null)
+    } else {
+        let start = Position::default();
+        let uri = at.get("uri")?.as_str()?.to_owned();
+        (Location { uri, range: Range { start, end: start } }, item.clone())
     };
     Some(Symbol {
         name,

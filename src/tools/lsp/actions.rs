@@ -208,7 +208,7 @@ pub(super) async fn run(desk: &Desk<'_>, collected: &Collected) -> Result<Outcom
     let edit = action.edit().map_err(|why| unread(&name, why))?;
     if let Some(edits) = edit {
         let waiting = Waiting { label: name.clone(), edits: edits.clone(), seen };
-        told.push(words(made(desk, collected, waiting).await)?);
+        told.push(words(&made(desk, collected, waiting).await)?);
     }
     let answer = match door.run(&action).await {
         Ok(answer) => answer,
@@ -226,7 +226,7 @@ pub(super) async fn run(desk: &Desk<'_>, collected: &Collected) -> Result<Outcom
     told.insert(0, format!("{} ran `{wanted}`.", door.name));
     for edits in answer.value {
         let waiting = Waiting { label: name.clone(), edits, seen: answer.seen.clone() };
-        told.push(words(made(desk, collected, waiting).await)?);
+        told.push(words(&made(desk, collected, waiting).await)?);
     }
     if told.len() == 1 {
         told.push("It asked for no edit.".to_owned());
@@ -247,7 +247,7 @@ async fn made(desk: &Desk<'_>, collected: &Collected, waiting: Waiting) -> Neste
     result
 }
 
-fn words(result: NestedResult) -> Result<String, Stop> {
+fn words(result: &NestedResult) -> Result<String, Stop> {
     let text = |content: &Content| match content {
         Content::Text { text } => Some(text.clone()),
         Content::Image { .. } => None,

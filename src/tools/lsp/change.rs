@@ -323,11 +323,12 @@ fn splices(
                 return Err(format!("a place at line {} does not fit the text as it is", edit.range.start.line + 1));
             }
         }
+        let there = theirs.slice(splice.range.clone());
         if let Some((old, new)) = names
             && splice.text == new
-            && theirs.slice(splice.range.clone()) != old
+            && there != old
         {
-            return Err(format!("at line {at} there is {:?}, not {old:?}", theirs.slice(splice.range.clone())));
+            return Err(format!("at line {at} there is {there:?}, not {old:?}"));
         }
         found.push(splice);
     }

@@ -2,8 +2,10 @@
 //!
 //! [`Languages`] puts everything that happens on one queue and decides nothing; `hub` decides and does nothing;
 //! `supervisor` and `client` do what it decides. Reading order: `known` (the servers), `settle` (when is an answer about
-//! the text), `hub` (documents, servers, waits), `problems` and `verdict` (what is told).
+//! the text), `hub` (documents, servers, waits), `problems` and `verdict` (what is told), `ask` (everything else that a
+//! server of ours knows).
 
+pub mod ask;
 mod client;
 mod format;
 mod hub;
@@ -29,7 +31,7 @@ pub use known::language_of;
 pub use sources::{Delivery, Forwarded, ProgressKind, SourceName, StampedBy};
 pub use verdict::DiagnosticsReport;
 
-use self::hub::{Asked, Base, Census, Event, Hub, Request, ServerId, WaitId};
+use self::hub::{AskId, Asked, Base, Census, Event, Hub, Request, ServerId, WaitId};
 use self::problems::SYNTAX;
 use self::run::{Queue, Runner, Servers};
 use self::supervisor::Supervisor;
@@ -140,6 +142,7 @@ pub struct Languages {
 #[derive(Default)]
 struct Shared {
     waits: Mutex<HashMap<WaitId, oneshot::Sender<DiagnosticsReport>>>,
+    asks: Mutex<HashMap<AskId, ask::Offered>>,
     late: Mutex<Vec<DocumentReport>>,
     census: Mutex<Vec<Census>>,
     /// What is on its way to each server, with its name.

@@ -6,6 +6,8 @@ pub mod glob;
 pub mod grep;
 pub mod invalid;
 pub mod ls;
+pub mod lsp;
+pub mod lsp_edit;
 pub mod multi_edit;
 pub mod output;
 pub mod read;
@@ -23,6 +25,7 @@ use crate::workspace::search::{Besides, Job, Run, Wanted};
 
 /// Every built-in tool.
 pub fn table() -> Vec<Arc<dyn AnyTool>> {
+    let asked_for = lsp_edit::Collected::default();
     vec![
         erase(edit::Edit),              //
         erase(file_search::FileSearch), //
@@ -30,6 +33,8 @@ pub fn table() -> Vec<Arc<dyn AnyTool>> {
         erase(grep::Grep),              //
         erase(invalid::Invalid),        //
         erase(ls::Ls),                  //
+        erase(lsp::Lsp::new(asked_for.clone())),
+        erase(lsp_edit::LspEdit::new(asked_for)),
         erase(multi_edit::MultiEdit),   //
         erase(output::Output),          //
         erase(read::Read),              //

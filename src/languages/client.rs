@@ -2,13 +2,16 @@
 //! asks, on a task of its own. What it says goes out as [`ServerEvent`]s; nothing here judges it.
 
 mod answers;
+mod asking;
 mod capabilities;
 mod documents;
+mod offers;
 mod pull;
 mod report;
 mod session;
 mod tsserver;
 mod unable;
+mod window;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,6 +24,9 @@ use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 
 use super::format::Ask;
+pub use asking::Unanswered;
+pub(super) use asking::{About, Asking, Reply, Spot};
+
 use super::known::Server;
 use super::settle::Rev;
 use crate::ports::Clock;
@@ -69,6 +75,8 @@ pub(super) enum Command {
         /// How, and who wants to know.
         ask: Ask,
     },
+    /// Somebody wants to know something.
+    Ask(Arc<Asking>),
     /// Be gone, politely, within this time.
     Shutdown(Duration),
 }
@@ -166,7 +174,7 @@ pub(super) struct Pipes {
 }
 
 /// A server's task; it ends with the server, and the server with it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Client {
     commands: mpsc::UnboundedSender<(Command, OnItsWay)>,
     unsent: Unsent,

@@ -5,6 +5,7 @@
 //! by tools, what servers say, what the editor forwards. So "the baseline is what was known before the edit left" and
 //! "this was published after that text was sent" are facts of that order, and nobody holds a lock while anybody waits.
 
+mod asks;
 mod documents;
 mod format;
 mod hear;
@@ -19,6 +20,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use self::asks::Pending;
+pub(super) use self::asks::{AskId, Offer};
 use self::documents::Doc;
 use self::hear::{News, Said};
 use self::servers::Running;
@@ -69,6 +72,8 @@ pub(super) enum Event {
     EndWait(WaitId),
     /// Somebody wants a document formatted, by its server of this number (from 0).
     Format { key: Key, nth: usize, ask: Ask },
+    /// Somebody wants to ask the servers of a document; `thorough`: about more than that document.
+    Ask { id: AskId, key: Key, thorough: bool },
     /// The settings or the folders changed.
     Configure { settings: Arc<Settings>, folders: Vec<PathBuf>, pinned: bool },
     /// Trust in some folder changed; `trusted` tells which of the roots in use are trusted now.
@@ -88,6 +93,8 @@ pub(super) enum Effect {
     Tell { id: ServerId, command: Command },
     /// Answer a wait.
     Finish { id: WaitId, report: DiagnosticsReport },
+    /// Say who can be asked.
+    Offer { id: AskId, offer: Offer },
     /// A source answered after its wait was over.
     Late(DocumentReport),
     /// Ask the editor for what its servers say of a document.
@@ -212,6 +219,7 @@ pub(super) struct Hub {
     late: Vec<Late>,
     /// Documents to be formatted, see [`Event::Format`].
     formats: Vec<(Key, usize, Ask)>,
+    asks: Vec<Pending>,
     /// The errors each source last told of each file, by the file's URI.
     said: BTreeMap<(SourceKey, String), Said>,
     /// How that changed, newest last.
@@ -236,6 +244,7 @@ impl Hub {
             waits: BTreeMap::new(),
             late: Vec::new(),
             formats: Vec::new(),
+            asks: Vec::new(),
             said: BTreeMap::new(),
             news: VecDeque::new(),
             heard: 0,
@@ -269,6 +278,7 @@ impl Hub {
             Event::Wait { id, request } => self.wait(id, request, now),
             Event::EndWait(id) => self.end_wait(id, now),
             Event::Format { key, nth, ask } => self.formats.push((key, nth, ask)),
+            Event::Ask { id, key, thorough } => self.wants_servers(id, key, thorough, now),
             Event::Configure { settings, folders, pinned } => {
                 self.pinned = pinned;
                 self.configure(settings, folders);
@@ -285,12 +295,16 @@ impl Hub {
         self.ask_formatters();
         self.judge_waits(now);
         self.judge_late(now);
+        self.judge_asks(now);
         std::mem::take(&mut self.effects)
     }
 
     /// When [`Hub::tick`] is to be called next if nothing happens before.
     pub(super) fn next_tick(&self, now: Instant) -> Option<Instant> {
-        [self.next_restart(), self.next_judgement(now), self.next_late(now)].into_iter().flatten().min()
+        [self.next_restart(), self.next_judgement(now), self.next_late(now), self.next_ask(now)]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// The servers that were started, in that order.

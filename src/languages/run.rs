@@ -162,6 +162,13 @@ impl Runner {
                     let _ = waiting.send(report);
                 }
             }
+            Effect::Offer { id, offer } => {
+                if let Some(asking) = lock(&self.shared.asks).remove(&id) {
+                    let doors = offer.served.iter().filter_map(|served| clients.get(&served.id).cloned());
+                    let doors = doors.collect();
+                    let _ = asking.send((offer, doors));
+                }
+            }
             Effect::Late(report) => lock(&self.shared.late).push(report),
             Effect::AskEditor { uri } => {
                 if self.editor.abilities().diagnostics {

@@ -1,5 +1,6 @@
 //! `Languages` against scripted servers in memory, on a clock that stands still unless everybody waits.
 
+mod ask;
 mod documents;
 mod formatting;
 mod forwarded;

@@ -4,6 +4,7 @@
 //! and passes; with it, a tool that is missing is a failure.
 
 mod format;
+mod lsp;
 mod nvim;
 mod servers;
 mod tools;

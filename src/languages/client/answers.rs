@@ -9,8 +9,10 @@ use tokio::sync::mpsc;
 use tracing::{debug, warn};
 
 use super::capabilities::{folder, placeholders};
+use super::offers::Offers;
 use super::report::{Published, published};
 use super::unable::Unable;
+use super::window::Window;
 use super::{Root, STATUS, ServerEvent, Sink};
 use crate::languages::known::{Server, filled, section};
 use crate::rpc::{Fault, Handler};
@@ -123,6 +125,8 @@ pub(super) struct Answers {
     /// dropped.
     pub(super) muted: Arc<AtomicBool>,
     pub(super) unable: Arc<Unable>,
+    pub(super) offers: Arc<Offers>,
+    pub(super) window: Arc<Window>,
     pub(super) notices: mpsc::UnboundedSender<Notice>,
 }
 
@@ -147,6 +151,7 @@ impl Answers {
 impl Handler for Answers {
     fn request(&self, method: &str, params: Value) -> Result<Value, Fault> {
         self.unable.hear(method, &params);
+        self.offers.hear(method, &params);
         if let Some(answer) = self.server.answers.get(method) {
             return Ok(answer.clone());
         }
@@ -167,9 +172,7 @@ impl Handler for Answers {
                 }
                 Ok(Value::Null)
             }
-            "workspace/applyEdit" => {
-                Ok(json!({ "applied": false, "failureReason": "this client does not let servers edit" }))
-            }
+            "workspace/applyEdit" => Ok(self.window.apply(&params)),
             "workspace/diagnostic/refresh" => {
                 let _ = self.notices.send(Notice::AskAgain);
                 Ok(Value::Null)
@@ -188,6 +191,7 @@ impl Handler for Answers {
 
     fn notification(&self, method: &str, params: Value) {
         self.unable.hear(method, &params);
+        self.offers.heed(method, &params);
         match method {
             "textDocument/publishDiagnostics" => {
                 if self.muted.load(Ordering::Relaxed) {
@@ -246,6 +250,8 @@ mod tests {
                 sink: Arc::new(|_| {}),
                 muted: Arc::default(),
                 unable: Arc::default(),
+                offers: Arc::default(),
+                window: Arc::default(),
                 notices,
             },
             queue,

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::answers::Registration;
+use super::offers;
 use crate::languages::client::Root;
 use crate::languages::known::{Server, filled};
 use crate::text::Encoding;
@@ -11,7 +12,7 @@ use crate::text::Encoding;
 pub(super) fn initialize(server: &Server, root: Option<&Root>) -> Value {
     let (path, uri) = placeholders(root);
     let folders = root.map(folder).map_or(Value::Null, |folder| json!([folder]));
-    json!({
+    let mut params = json!({
         "processId": std::process::id(),
         "clientInfo": { "name": "ropewalk", "version": env!("CARGO_PKG_VERSION") },
         "rootPath": root.map(|root| root.path.to_string_lossy()),
@@ -34,7 +35,6 @@ pub(super) fn initialize(server: &Server, root: Option<&Root>) -> Value {
                 "diagnostic": { "dynamicRegistration": true, "relatedDocumentSupport": true },
             },
             "workspace": {
-                "applyEdit": false,
                 "configuration": true,
                 "workspaceFolders": true,
                 "didChangeConfiguration": { "dynamicRegistration": true },
@@ -43,7 +43,9 @@ pub(super) fn initialize(server: &Server, root: Option<&Root>) -> Value {
             },
             "window": { "workDoneProgress": true },
         },
-    })
+    });
+    offers::declare(&mut params);
+    params
 }
 
 /// What stands for `${root}` and `${rootUri}`.

@@ -15,9 +15,11 @@ use tracing::{debug, warn};
 use super::answers::{Answers, Notice, Registered};
 use super::capabilities::{Abilities, abilities, initialize};
 use super::documents::Document;
+use super::offers::Offers;
 use super::pull::{Memory, Outcome, pull};
 use super::unable::Unable;
-use super::{Command, Pipes, Root, ServerEvent, Sink, tsserver};
+use super::window::Window;
+use super::{Asking, Command, Pipes, Reply, Root, ServerEvent, Sink, Unanswered, tsserver};
 use crate::languages::format::{self, Ask, Said};
 use crate::languages::known::Server;
 use crate::languages::settle::Rev;
@@ -52,6 +54,7 @@ pub(super) async fn run(
     let registered = Arc::new(Mutex::new(Registered::default()));
     let muted = Arc::new(AtomicBool::new(false));
     let unable = Arc::new(Unable::default());
+    let (offers, window) = (Arc::new(Offers::default()), Arc::new(Window::default()));
     let answers = Answers {
         server: Arc::clone(&server),
         root: root.clone(),
@@ -59,11 +62,13 @@ pub(super) async fn run(
         sink: Arc::clone(&sink),
         muted: Arc::clone(&muted),
         unable: Arc::clone(&unable),
+        offers: Arc::clone(&offers),
+        window: Arc::clone(&window),
         notices,
     };
     let peer = Peer::start_counted(pipes.reader, pipes.writer, Arc::clone(&clock), unsent, |_| answers);
     let mut queued = Vec::new();
-    let greeting = greet(&peer, &server, root.as_ref());
+    let greeting = greet(&peer, &server, root.as_ref(), Arc::clone(&offers));
     tokio::pin!(greeting);
     // Commands wait while the server starts, except the one to end it.
     let greeted = loop {
@@ -91,6 +96,8 @@ pub(super) async fn run(
                 tsserver: server.tsserver,
                 muted,
                 unable,
+                offers,
+                window,
                 registered,
                 documents: HashMap::new(),
                 pulls: JoinSet::new(),
@@ -110,12 +117,14 @@ fn greet(
     peer: &Peer,
     server: &Server,
     root: Option<&Root>,
+    offers: Arc<Offers>,
 ) -> impl Future<Output = Result<Abilities, String>> + Send + use<> {
     let answer = peer.request("initialize", initialize(server, root), INITIALIZE);
     let peer = peer.clone();
     let settings = server.settings.clone();
     async move {
         let answer = answer.await.map_err(|error| format!("could not be initialised: {error}"))?;
+        offers.since_the_start(&answer);
         peer.notify("initialized", json!({}));
         // Some servers wait for this one before they look at their configuration.
         peer.notify("workspace/didChangeConfiguration", json!({ "settings": settings }));
@@ -165,6 +174,8 @@ struct Session {
     tsserver: bool,
     muted: Arc<AtomicBool>,
     unable: Arc<Unable>,
+    offers: Arc<Offers>,
+    window: Arc<Window>,
     registered: Arc<Mutex<Registered>>,
     documents: HashMap<Key, Open>,
     pulls: JoinSet<Asked>,
@@ -294,6 +305,7 @@ impl Session {
                 }
             }
             Command::Format { key, ask } => self.format(&key, &ask),
+            Command::Ask(asking) => self.put(&asking),
             Command::Shutdown(_) => {}
         }
     }
@@ -311,6 +323,42 @@ impl Session {
                 Err(error) => Said::Failed(format!("{server}: {error}")),
             }
         });
+    }
+
+    /// Puts a question to the server, if it can be asked and has the text that it is about.
+    fn put(&self, asking: &Asking) {
+        let open = match &asking.about {
+            None => None,
+            Some(about) => match self.documents.get(&about.key) {
+                None => return asking.fail(Unanswered::Gone),
+                Some(open) if open.told != open.document.rev => return asking.fail(Unanswered::Unsaved),
+                Some(open) if open.document.text().rope() != about.text.rope() => {
+                    return asking.fail(Unanswered::Moved);
+                }
+                Some(open) => Some(&open.document),
+            },
+        };
+        let named = open.map(|document| (document.language_id.as_str(), document.uri.as_str()));
+        if !self.offers.can(asking.method, named, &asking.fields) {
+            return asking.fail(Unanswered::Cannot(self.offers.all(named)));
+        }
+        let window = (asking.method == "workspace/executeCommand").then(|| Arc::clone(&self.window));
+        if window.as_ref().is_some_and(|window| !window.open()) {
+            return asking.fail(Unanswered::Failed("it runs another command at the moment".to_owned()));
+        }
+        let texts = self.documents.iter().map(|(key, open)| {
+            let text = (open.document.rev, open.document.text().clone());
+            (key.clone(), text)
+        });
+        let encoding = self.abilities.encoding;
+        let answer = Reply { value: Value::Null, encoding, texts: Arc::new(texts.collect()), edits: Vec::new() };
+        let mut params = asking.params(named.map(|(_, uri)| uri), open.map(Document::text), encoding);
+        if let (Some((_, uri)), Some(lines)) = (named, asking.lines())
+            && params["context"]["diagnostics"].as_array().is_some_and(Vec::is_empty)
+        {
+            params["context"]["diagnostics"] = self.offers.published(uri, lines).into();
+        }
+        asking.send(&self.peer, params, answer, window);
     }
 
     fn ask_all(&mut self) {

@@ -1,5 +1,5 @@
-//! `ropewalk fake-server SCRIPT`: a language server that behaves, or misbehaves, as a script says; for tests of whatever
-//! talks to language servers. `docs/FAKE-SERVER.md` tells how to write one.
+//! `ropewalk fake-server SCRIPT`: a language server that behaves, or misbehaves, as a script says; for tests of
+//! whatever talks to language servers. `docs/FAKE-SERVER.md` tells how to write one.
 //!
 //! `script` is what can be asked for, `server` the pure middle: a message in, acts with delays out. `rules` finds
 //! diagnostics, `checks` tells them, `answers` knows names and edits, `trouble` makes trouble; `shell` does the acts.

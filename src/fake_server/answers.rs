@@ -205,12 +205,15 @@ impl Fake {
         Value::Array(edits(&self.patterns.formatting, text, 0..text.len(), self.encoding))
     }
 
-    /// What a command changes; `Some(None)`: nothing, `None`: there is no such command.
-    pub(super) fn command_edit(&self, name: &str, uri: &str) -> Option<Option<Value>> {
+    /// What a command changes; null: nothing, `None`: there is no such command.
+    pub(super) fn command_edit(&self, name: &str, uri: &str) -> Option<Value> {
         let list = self.patterns.commands.get(name)?;
-        let Some(text) = self.text(uri) else { return Some(None) };
+        let Some(text) = self.text(uri) else { return Some(Value::Null) };
         let edits = edits(list, text, 0..text.len(), self.encoding);
-        Some((!edits.is_empty()).then(|| json!({ "documentChanges": [self.change_of(uri, &edits)] })))
+        if edits.is_empty() {
+            return Some(Value::Null);
+        }
+        Some(json!({ "documentChanges": [self.change_of(uri, &edits)] }))
     }
 
     fn actions(&self, uri: &str, params: &Value) -> Value {

@@ -192,7 +192,7 @@ impl Fake {
             Unchanged::Honest => {
                 last.filter(|(id, last)| before == Some(id) && *last == items).map(|(id, _)| id.clone())
             }
-            Unchanged::Always => last.map(|(id, _)| before.unwrap_or(id).to_owned()),
+            Unchanged::Always => Some("lost".to_owned()),
         };
         if let Some(id) = unchanged {
             return json!({ "kind": "unchanged", "resultId": id });

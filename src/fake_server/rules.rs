@@ -249,7 +249,10 @@ fn diagnostic(rule: &Rule, range: Range, captures: &Captures<'_>) -> Value {
 }
 
 fn odd_one(odd: Odd) -> Value {
-    let at = |line: i64, to: i64| json!({ "start": { "line": line, "character": 0 }, "end": { "line": to, "character": 1 } });
+    let at = |line: i64, to: i64| {
+        let end = json!({ "line": to, "character": 1 });
+        json!({ "start": { "line": line, "character": 0 }, "end": end })
+    };
     let mut found = json!({ "range": at(0, 0), "severity": 1, "source": "fake", "message": format!("odd: {odd:?}") });
     match odd {
         Odd::EmptyHref => {

@@ -12,8 +12,8 @@ use crate::text::Encoding;
 /// A method of the language server protocol, such as `textDocument/didOpen`.
 pub type Method = String;
 
-/// What a fake language server does. Everything is optional: the empty script is a polite server that publishes an empty
-/// list, with the version, for each text.
+/// What a fake language server does. Everything is optional: the empty script is a polite server that publishes an
+/// empty list, with the version, for each text.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Script {
@@ -45,8 +45,8 @@ pub struct Script {
     pub delays: BTreeMap<Method, u64>,
     /// The same for the first time only, instead of `delays`: a cold start.
     pub first_delays: BTreeMap<Method, u64>,
-    /// What is held back, by method as in `delays`, until the client sends the method named as the value. For tests that
-    /// shall not depend on the time.
+    /// What is held back, by method as in `delays`, until the client has sent the method named as the value for the
+    /// first time. For tests that shall not depend on the time.
     pub holds: BTreeMap<Method, Method>,
     /// What `textDocument/formatting` changes.
     pub formatting: Vec<Rewrite>,
@@ -60,8 +60,8 @@ pub struct Script {
     pub unknown_methods: Unknown,
     /// When it dies. The first that fits counts.
     pub crashes: Vec<Crash>,
-    /// From the moment it hears one of these methods on, it neither reads nor writes (and does not go when its input ends;
-    /// after ten minutes it does).
+    /// From the moment it hears one of these methods on, it neither reads nor writes (and does not go when its input
+    /// ends; after ten minutes it does).
     pub wedges: Vec<Method>,
     /// When it says far too much.
     pub floods: Vec<Flood>,
@@ -159,6 +159,7 @@ fn undefined() -> String {
 /// How diagnostics are told.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a key of the script by itself")]
 pub struct Diagnostics {
     /// By which way.
     pub by: By,
@@ -174,7 +175,8 @@ pub struct Diagnostics {
     pub only_news: bool,
     /// It publishes an empty list at once, and the real one so long after it (ms).
     pub pair_ms: Option<u64>,
-    /// Publications that are delayed or held go out also when a newer text has come meanwhile; otherwise they are dropped.
+    /// Publications that are delayed or held go out also when a newer text has come meanwhile; otherwise they are
+    /// dropped.
     pub keeps_old: bool,
     /// Whether it tells its progress with each check.
     pub progress: Progress,
@@ -244,7 +246,7 @@ pub enum Unchanged {
     Never,
     /// When it is so.
     Honest,
-    /// Always but for the first time, whatever it was asked.
+    /// Always, also to a client that was never told anything: what it says so about is lost.
     Always,
 }
 

@@ -264,7 +264,8 @@ impl Fake {
         *said += 1;
         let first = (*said == 1).then(|| self.script.first_delays.get(method)).flatten();
         let after_ms = first.or_else(|| self.script.delays.get(method)).copied().unwrap_or(0);
-        Timing { after_ms, until: self.script.holds.get(method).cloned() }
+        let until = self.script.holds.get(method).filter(|until| !self.heard.contains_key(*until));
+        Timing { after_ms, until: until.cloned() }
     }
 
     /// Does something at its time.
@@ -277,7 +278,8 @@ impl Fake {
     }
 
     fn answer(&mut self, method: &str, id: &Value, result: Value, acts: &mut Vec<Act>) {
-        let message = json!({ "jsonrpc": "2.0", "id": id, "result": result });
+        let mut message = json!({ "jsonrpc": "2.0", "id": id });
+        message["result"] = result;
         let timing = self.timing(method);
         self.put(&timing, What::Say { message, about: Some(About::Request(id.clone())) }, acts);
     }
@@ -414,11 +416,11 @@ impl Fake {
         let name = params["command"].as_str().unwrap_or_default();
         let uri = params["arguments"][0].as_str().unwrap_or_default();
         match self.command_edit(name, uri) {
-            Some(Some(edit)) => {
+            Some(Value::Null) => self.answer("workspace/executeCommand", id, Value::Null, acts),
+            Some(edit) => {
                 let params = json!({ "label": name, "edit": edit });
                 self.ask("workspace/applyEdit", &params, Awaited::Command(id.clone()), acts);
             }
-            Some(None) => self.answer("workspace/executeCommand", id, Value::Null, acts),
             None => {
                 let message = format!("there is no command `{name}`");
                 let failure = Failure { code: super::answers::INVALID, message, data: None, times: None };

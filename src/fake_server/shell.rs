@@ -280,7 +280,10 @@ mod tests {
         }
     }
 
-    fn start(script: Value, disk: &Arc<MemoryDisk>) -> (Line, tokio::task::JoinHandle<(Result<End, String>, Vec<u8>)>) {
+    /// How it ended, and what it wrote to its error stream.
+    type Ended = (Result<End, String>, Vec<u8>);
+
+    fn start(script: &Value, disk: &Arc<MemoryDisk>) -> (Line, tokio::task::JoinHandle<Ended>) {
         let (ours, theirs) = duplex(1 << 20);
         let (reader, writer) = split(theirs);
         let ports = Ports { disk: disk.clone(), ..Ports::system() };
@@ -297,7 +300,7 @@ mod tests {
         json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": {} })
     }
 
-    fn notification(method: &str, params: Value) -> Value {
+    fn notification(method: &str, params: &Value) -> Value {
         json!({ "jsonrpc": "2.0", "method": method, "params": params })
     }
 
@@ -308,25 +311,25 @@ mod tests {
             "answers": { "initialize": {}, "their/slow": 1, "their/quick": 2 },
             "delays": { "their/slow": 1000, "textDocument/publishDiagnostics": 100 },
         });
-        let (mut line, server) = start(script, &disk);
+        let (mut line, server) = start(&script, &disk);
         line.send(request(1, "initialize")).await;
         assert_eq!(line.next().await.unwrap(), json!({ "id": 1, "result": {} }));
         line.send(request(2, "their/slow")).await;
         line.send(request(3, "their/slow")).await;
         line.send(request(4, "their/quick")).await;
         assert_eq!(line.next().await.unwrap(), json!({ "id": 4, "result": 2 }));
-        line.send(notification("$/cancelRequest", json!({ "id": 3 }))).await;
+        line.send(notification("$/cancelRequest", &json!({ "id": 3 }))).await;
         assert_eq!(line.next().await.unwrap()["error"]["code"], -32800);
         let document = json!({ "uri": "u:a", "version": 1, "text": "" });
-        line.send(notification("textDocument/didOpen", json!({ "textDocument": document }))).await;
+        line.send(notification("textDocument/didOpen", &json!({ "textDocument": document }))).await;
         let document = json!({ "uri": "u:a", "version": 2 });
         let change = json!({ "textDocument": document, "contentChanges": [{ "text": "x" }] });
-        line.send(notification("textDocument/didChange", change)).await;
+        line.send(notification("textDocument/didChange", &change)).await;
         assert_eq!(line.next().await.unwrap()["params"]["version"], 2);
         assert_eq!(line.next().await.unwrap(), json!({ "id": 2, "result": 1 }));
         line.send(request(5, "shutdown")).await;
         assert_eq!(line.next().await.unwrap(), json!({ "id": 5, "result": null }));
-        line.send(notification("exit", Value::Null)).await;
+        line.send(notification("exit", &Value::Null)).await;
         assert_eq!(line.next().await, None);
         assert_eq!(server.await.unwrap(), (Ok(End::Code(0)), Vec::new()));
     }
@@ -334,20 +337,20 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn it_ends_as_it_should() {
         let disk = Arc::new(MemoryDisk::new());
-        let polite = start(json!({}), &disk);
+        let polite = start(&json!({}), &disk);
         drop(polite.0);
         assert_eq!(polite.1.await.unwrap().0, Ok(End::Code(1)), "its input ended without an exit");
 
         disk.create_dir_all(Path::new("/w")).unwrap();
         let crash = json!({ "crashes": [{ "on": "start", "once": "/w/mark", "stderr": "oh", "killed": true }] });
-        let (mut line, server) = start(crash.clone(), &disk);
+        let (mut line, server) = start(&crash, &disk);
         assert_eq!(line.next().await, None);
         assert_eq!(server.await.unwrap(), (Ok(End::Killed), b"oh\n".to_vec()));
-        let (mut line, _server) = start(crash, &disk);
+        let (mut line, _server) = start(&crash, &disk);
         line.send(request(1, "initialize")).await;
         assert_eq!(line.next().await.unwrap()["id"], 1, "not a second time");
 
-        let (mut line, server) = start(json!({ "wedges": ["initialize"] }), &disk);
+        let (mut line, server) = start(&json!({ "wedges": ["initialize"] }), &disk);
         line.send(request(1, "initialize")).await;
         drop(line);
         let before = tokio::time::Instant::now();
@@ -359,17 +362,17 @@ mod tests {
     async fn files_are_read_when_they_are_named() {
         let disk = Arc::new(MemoryDisk::new().with_file("/w/lib", "def f\n"));
         let names = json!({ "defines": "def (\\w+)", "uses": "(\\w+)\\(\\)" });
-        let (mut line, _server) = start(json!({ "names": names, "project": ["lib"] }), &disk);
+        let (mut line, _server) = start(&json!({ "names": names, "project": ["lib"] }), &disk);
         let mut initialize = request(1, "initialize");
         initialize["params"] = json!({ "rootUri": "file:///w" });
         line.send(initialize).await;
         line.next().await;
         let document = json!({ "uri": "file:///w/app", "version": 1, "text": "f()" });
-        line.send(notification("textDocument/didOpen", json!({ "textDocument": document }))).await;
+        line.send(notification("textDocument/didOpen", &json!({ "textDocument": document }))).await;
         assert_eq!(line.next().await.unwrap()["params"]["diagnostics"], json!([]));
         disk.remove(Path::new("/w/lib")).unwrap();
         let changes = json!({ "changes": [{ "uri": "file:///w/lib", "type": 3 }] });
-        line.send(notification("workspace/didChangeWatchedFiles", changes)).await;
+        line.send(notification("workspace/didChangeWatchedFiles", &changes)).await;
         assert_eq!(line.next().await.unwrap()["params"]["diagnostics"][0]["message"], "`f` is not defined");
     }
 }

@@ -74,7 +74,7 @@ pub(super) fn floods(script: &Script, method: &str, root: &str) -> Vec<Act> {
         let water = "~".repeat(usize::try_from(flood.length).unwrap_or_default());
         let range = json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 0, "character": 1 } });
         for number in 0..flood.publishes {
-            let diagnostic = json!({ "range": range, "severity": 1, "source": "fake", "message": format!("flood {number} {water}") });
+            let diagnostic = json!({ "range": range, "severity": 1, "message": format!("flood {number} {water}") });
             let params = json!({ "uri": format!("{root}/flood-{number}"), "diagnostics": [diagnostic] });
             acts.push(notify("textDocument/publishDiagnostics", &params));
         }

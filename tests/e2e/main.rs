@@ -4,5 +4,6 @@
 //! and passes; with it, a tool that is missing is a failure.
 
 mod nvim;
+mod optional;
 mod servers;
 mod tools;

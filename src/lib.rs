@@ -22,6 +22,7 @@
 //! | [`tools`] | 5 | the table of tools, one file each |
 //! | [`dispatch`] | 6 | the life of a call, in one straight line |
 //! | [`server`] | 7 | the front: LSP and our own methods over stdio |
+//! | [`fake_server`] | 7 | a language server by a script, for tests of what talks to servers |
 //!
 //! A message flows one way: bytes, `server::ordered`, then either the workspace at once (text sync) or dispatch, a tool,
 //! the workspace and the languages, the shape of the answer, and the outbox.
@@ -29,6 +30,7 @@
 pub mod config;
 pub mod dispatch;
 pub mod editor;
+pub mod fake_server;
 pub mod jobs;
 pub mod languages;
 pub mod outputs;

@@ -6,5 +6,6 @@
 mod format;
 mod lsp;
 mod nvim;
+mod optional;
 mod servers;
 mod tools;

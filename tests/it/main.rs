@@ -14,6 +14,7 @@ mod documented;
 mod doubles;
 mod editor;
 mod ends;
+mod fake_server;
 mod fidelity;
 mod files;
 mod format;

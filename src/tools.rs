@@ -1,5 +1,6 @@
 //! The table of tools: one line a tool, sorted by name.
 
+pub mod apply_patch;
 pub mod edit;
 pub mod file_search;
 pub mod glob;
@@ -24,6 +25,7 @@ use crate::workspace::search::{Besides, Job, Run, Wanted};
 /// Every built-in tool.
 pub fn table() -> Vec<Arc<dyn AnyTool>> {
     vec![
+        erase(apply_patch::ApplyPatch), //
         erase(edit::Edit),              //
         erase(file_search::FileSearch), //
         erase(glob::Glob),              //

@@ -115,9 +115,8 @@ fn updated(text: &str, hunks: &[Hunk]) -> Result<Applied, Fault> {
             return Err(explain::of_hunk(hunk, at, hunks.len(), explain::clash(&file, placed)));
         };
         for splice in splices {
-            push(&mut applied.splices, splice).ok_or_else(|| {
-                explain::of_hunk(hunk, at, hunks.len(), explain::clash(&file, placed))
-            })?;
+            push(&mut applied.splices, splice)
+                .ok_or_else(|| explain::of_hunk(hunk, at, hunks.len(), explain::clash(&file, placed)))?;
         }
         applied.hunks.push(told(&file, hunk, placed, &mut shift));
     }

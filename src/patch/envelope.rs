@@ -46,8 +46,7 @@ pub(super) fn parse(source: &Source<'_>) -> Result<Vec<FilePatch>, Fault> {
     Ok(files)
 }
 
-const EXPECTED: &str =
-    "`*** Add File: path`, `*** Update File: path`, `*** Delete File: path` or `*** End Patch`";
+const EXPECTED: &str = "`*** Add File: path`, `*** Update File: path`, `*** Delete File: path` or `*** End Patch`";
 
 /// Where another patch begins behind the end of one.
 fn next_patch(source: &Source<'_>, from: usize) -> Result<Option<usize>, Fault> {
@@ -88,7 +87,10 @@ fn added(source: &Source<'_>, at: &mut usize, path: &str) -> Result<FilePatch, F
     while let Some(line) = source.get(*at).filter(|_| !own(source, *at, None)) {
         if let Some(text) = line.strip_prefix('+') {
             if hunk.lines.last().is_some_and(|last: &HunkLine| last.bare) {
-                return Err(fault(*at, "a line follows after `\\ No newline at end of file`, which is only below the last."));
+                return Err(fault(
+                    *at,
+                    "a line follows after `\\ No newline at end of file`, which is only below the last.",
+                ));
             }
             let crlf = source.ends_crlf(*at);
             hunk.lines.push(HunkLine { side: Side::Added, text: text.to_owned(), bare: false, crlf });
@@ -133,7 +135,10 @@ fn deleted(source: &Source<'_>, at: &mut usize, path: &str) -> Result<FilePatch,
         if let Some(text) = line.strip_prefix('-') {
             hunk.lines.push(HunkLine { side: Side::Removed, text: text.to_owned(), bare: false, crlf: false });
         } else if !line.trim().is_empty() {
-            return Err(fault(*at, format!("`{}` stands below `*** Delete File:`, which needs no lines.", shown(line))));
+            return Err(fault(
+                *at,
+                format!("`{}` stands below `*** Delete File:`, which needs no lines.", shown(line)),
+            ));
         }
         *at += 1;
     }

@@ -51,7 +51,11 @@ pub(super) fn not_found(file: &File<'_>, wanted: &Wanted<'_>) -> Fault {
     if new.iter().any(|line| line.trim().len() > 3)
         && let Some(at) = exact(&new)
     {
-        let _ = write!(words, " What it would leave is there already, at line {}: it may have been applied before.", at + 1);
+        let _ = write!(
+            words,
+            " What it would leave is there already, at line {}: it may have been applied before.",
+            at + 1
+        );
         lines.push(at + 1);
     }
     let old = &wanted.old[wanted.old.iter().take_while(|line| line.trim().is_empty()).count()..];
@@ -240,7 +244,11 @@ pub(super) fn clash(file: &File<'_>, placed: &Placed) -> Fault {
 
 /// Nothing would change.
 pub(super) fn identical() -> Fault {
-    fault(FaultKind::Identical, "the text already is as the patch would have it, so there is nothing to change.", vec![])
+    fault(
+        FaultKind::Identical,
+        "the text already is as the patch would have it, so there is nothing to change.",
+        vec![],
+    )
 }
 
 /// A file that is deleted has more than the patch deletes.
@@ -249,7 +257,7 @@ pub(super) fn more_than_deleted(left: &str, lines: usize) -> Fault {
     fault(
         FaultKind::Conflict,
         format!(
-            "the patch deletes the file, and the file has {lines} lines that the patch does not have, first `{}`. Read it, \
+            "the patch deletes the file, and {lines} of the lines it has are not in the patch, first `{}`. Read it, \
              and delete all of its lines.",
             shown(first)
         ),

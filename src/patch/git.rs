@@ -41,10 +41,12 @@ impl Head {
         };
         if let Some(old) = side(next, "--- ")? {
             let Some(new) = side(next + 1, "+++ ")? else {
-                let came = source.get(next + 1).map_or("the end of the patch".to_owned(), |line| {
-                    format!("`{}`", shown(line))
-                });
-                return Err(fault(next + 1, format!("after `--- ...` a line `+++ b/path` was expected, and {came} came.")));
+                let came =
+                    source.get(next + 1).map_or("the end of the patch".to_owned(), |line| format!("`{}`", shown(line)));
+                return Err(fault(
+                    next + 1,
+                    format!("after `--- ...` a line `+++ b/path` was expected, and {came} came."),
+                ));
             };
             head.sides = Some((old, new));
             next += 2;
@@ -95,7 +97,10 @@ impl Head {
             _ => None,
         });
         if let Some(kind) = kind {
-            return Err(fault(at, format!("it is about {kind}, and only files of text can be changed. Leave that part out.")));
+            return Err(fault(
+                at,
+                format!("it is about {kind}, and only files of text can be changed. Leave that part out."),
+            ));
         }
         Ok(true)
     }
@@ -103,7 +108,8 @@ impl Head {
     /// The file, with its hunks.
     pub(super) fn file(self, hunks: Vec<Hunk>) -> Result<FilePatch, Fault> {
         let line = self.line;
-        let unnamed = || fault(line, "it cannot be told which file is meant. Add the lines `--- a/path` and `+++ b/path`.");
+        let unnamed =
+            || fault(line, "it cannot be told which file is meant. Add the lines `--- a/path` and `+++ b/path`.");
         let (old, new) = match (&self.sides, &self.pair) {
             (Some((old, new)), _) => names::stripped(old, new),
             (None, Some((old, new))) => names::stripped(&Name::File(old.clone()), &Name::File(new.clone())),
@@ -134,7 +140,8 @@ impl Head {
     }
 }
 
-const BINARY: &str = "it is a binary patch, and only text can be changed. Leave that file out, and make it by a command.";
+const BINARY: &str =
+    "it is a binary patch, and only text can be changed. Leave that file out, and make it by a command.";
 
 /// Whether a line says that a file is binary.
 pub(super) fn binary(line: &str) -> bool {

@@ -64,9 +64,9 @@ pub(super) fn place(file: &File<'_>, hunks: &[Hunk]) -> Result<Vec<Placed>, Faul
         return Ok(placed);
     }
     let (mut placed, mut searches): (Vec<Placed>, Vec<Search<'_>>) = (Vec::new(), Vec::new());
-    let mut free = 0;
+    let mut free = Free::default();
     for (at, one) in wanted.iter().enumerate() {
-        let from = free_for(one, free);
+        let from = free.start(one);
         let found = upmost(file, one, from).map_err(|fault| told(file, &wanted, at, fault))?;
         let Some((start, rule, search)) = found else {
             let above = placed.last().map(|before: &Placed| before.start);
@@ -78,16 +78,16 @@ pub(super) fn place(file: &File<'_>, hunks: &[Hunk]) -> Result<Vec<Placed>, Faul
         };
         placed.push(Placed { start, len: one.old.len(), rule });
         searches.push(search);
-        free = one.changed_to(start);
+        free = Free::below(one, start);
     }
-    let mut below = file.count();
+    let mut below = (file.count(), file.count());
     let mut other = None;
     for (at, one) in wanted.iter().enumerate().rev() {
         let last = downmost(file, one, &searches[at], below).unwrap_or(placed[at].start);
         if last != placed[at].start {
             other = Some((at, last));
         }
-        below = last + one.lead;
+        below = (last, last + one.lead);
     }
     if file.tired() {
         return Err(told(file, &wanted, 0, explain::repetitive()));
@@ -101,9 +101,25 @@ pub(super) fn place(file: &File<'_>, hunks: &[Hunk]) -> Result<Vec<Placed>, Faul
     }
 }
 
-/// Where a hunk may begin so that its changes are not above `free`.
-fn free_for(one: &Wanted<'_>, free: usize) -> usize {
-    free.saturating_sub(one.lead)
+/// What a hunk leaves to the next one: lines that only say where they are may be shared, but neither may change what
+/// the other says to stay.
+#[derive(Default)]
+struct Free {
+    /// The line behind the last that it changes.
+    changed_to: usize,
+    /// The line behind its last.
+    end: usize,
+}
+
+impl Free {
+    fn below(one: &Wanted<'_>, start: usize) -> Free {
+        Free { changed_to: one.changed_to(start), end: start + one.old.len() }
+    }
+
+    /// Where the next hunk may begin.
+    fn start(&self, next: &Wanted<'_>) -> usize {
+        self.changed_to.max(self.end.saturating_sub(next.lead))
+    }
 }
 
 fn told(file: &File<'_>, wanted: &[Wanted<'_>], at: usize, fault: Fault) -> Fault {
@@ -114,11 +130,7 @@ fn told(file: &File<'_>, wanted: &[Wanted<'_>], at: usize, fault: Fault) -> Faul
 }
 
 /// The uppermost place of a hunk from a line on, by the strictest rule that has one.
-fn upmost<'p>(
-    file: &File<'_>,
-    one: &Wanted<'p>,
-    from: usize,
-) -> Result<Option<(usize, LineRule, Search<'p>)>, Fault> {
+fn upmost<'p>(file: &File<'_>, one: &Wanted<'p>, from: usize) -> Result<Option<(usize, LineRule, Search<'p>)>, Fault> {
     let scope = anchors::scope(file, one.hunk)?;
     let count = file.count();
     if one.old.is_empty() {
@@ -153,10 +165,9 @@ fn points(file: &File<'_>, hunk: &Hunk, scope: &Scope) -> Option<Vec<usize>> {
     (!hunk.anchors.is_empty()).then(|| scope.below.clone())
 }
 
-/// The lowest place of a hunk whose changes are above a line.
-fn downmost(file: &File<'_>, one: &Wanted<'_>, search: &Search<'_>, below: usize) -> Option<usize> {
-    // What it changes ends at the latest there.
-    let end = (below + one.trail + 1).saturating_sub(one.old.len());
+/// The lowest place of a hunk above the next, which begins at one line and changes those from another on.
+fn downmost(file: &File<'_>, one: &Wanted<'_>, search: &Search<'_>, (next, changes): (usize, usize)) -> Option<usize> {
+    let end = ((next + one.trail).min(changes) + 1).saturating_sub(one.old.len());
     match search {
         Search::Points(points) => points.iter().copied().rfind(|&point| point < end),
         Search::Lines(run, region) => {
@@ -180,7 +191,7 @@ fn elsewhere(file: &File<'_>, one: &Wanted<'_>, from: usize) -> Option<usize> {
 /// The places that the line numbers say, if every one of them is exactly right: the lines are there to the byte, and the
 /// counts and the numbers after agree with the lines of the hunks. Who wrote them had this very text.
 fn by_numbers(file: &File<'_>, wanted: &[Wanted<'_>]) -> Option<Vec<Placed>> {
-    let (mut free, mut shift, mut placed) = (0, 0isize, Vec::with_capacity(wanted.len()));
+    let (mut free, mut shift, mut placed) = (Free::default(), 0isize, Vec::with_capacity(wanted.len()));
     for one in wanted {
         let numbers = one.hunk.numbers.as_ref()?;
         let news = one.hunk.new().count();
@@ -188,7 +199,7 @@ fn by_numbers(file: &File<'_>, wanted: &[Wanted<'_>]) -> Option<Vec<Placed>> {
         let right = numbers.old_count == one.old.len()
             && numbers.new_count == news
             && first(numbers.new_start, numbers.new_count)? == start.saturating_add_signed(shift)
-            && start + one.lead >= free
+            && start >= free.start(one)
             && file.has(&one.old, start)
             && one.hunk.anchors.is_empty()
             && (!one.hunk.ends() || start + one.old.len() == file.count());
@@ -196,7 +207,7 @@ fn by_numbers(file: &File<'_>, wanted: &[Wanted<'_>]) -> Option<Vec<Placed>> {
             return None;
         }
         placed.push(Placed { start, len: one.old.len(), rule: LineRule::Exact });
-        free = one.changed_to(start);
+        free = Free::below(one, start);
         shift += news.cast_signed() - one.old.len().cast_signed();
     }
     // Numbers alone prove nothing of a place between two lines: something else must have been right.

@@ -45,7 +45,11 @@ impl<'a> Source<'a> {
         let mut source = Source { end: lines.len(), lines, start: 0, envelope: false, crlf: false };
         if (0..source.end).all(|at| source.line(at).trim().is_empty()) {
             let what = "the patch is empty. Send a patch that begins with `*** Begin Patch`, or a unified diff.";
-            return Err(Fault { kind: FaultKind::Unreadable, message: format!("Nothing to apply: {what}"), lines: vec![] });
+            return Err(Fault {
+                kind: FaultKind::Unreadable,
+                message: format!("Nothing to apply: {what}"),
+                lines: vec![],
+            });
         }
         let wrapping = source.lead()?;
         source.crlf = source.lines[source.start].ends_with('\r');

@@ -130,7 +130,8 @@ fn distinct() -> impl Strategy<Value = (String, String)> {
                 _ => (old.push(line.clone()), new.push(line + " changed")).0,
             }
         }
-        let text = |lines: Vec<String>, ended: bool| lines.join("\n") + if ended && !lines.is_empty() { "\n" } else { "" };
+        let text =
+            |lines: Vec<String>, ended: bool| lines.join("\n") + if ended && !lines.is_empty() { "\n" } else { "" };
         (text(old, old_ended), text(new, new_ended))
     })
 }

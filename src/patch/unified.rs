@@ -41,7 +41,10 @@ pub(super) fn parse(source: &Source<'_>) -> Result<Vec<FilePatch>, Fault> {
         }
     }
     if files.is_empty() {
-        return Err(fault(source.start, "no file is named. Write `--- a/path` and `+++ b/path` before the first hunk."));
+        return Err(fault(
+            source.start,
+            "no file is named. Write `--- a/path` and `+++ b/path` before the first hunk.",
+        ));
     }
     Ok(files)
 }
@@ -158,7 +161,10 @@ fn check(hunk: &Hunk) -> Result<(), Fault> {
     for side in [Side::Removed, Side::Added] {
         let mut lines = hunk.lines.iter().filter(|line| line.side == side || line.side == Side::Context);
         if lines.any(|line| line.bare) && lines.next().is_some() {
-            return Err(fault(at, "in the hunk lines follow after `\\ No newline at end of file`, which is only below the last."));
+            return Err(fault(
+                at,
+                "in the hunk lines follow after `\\ No newline at end of file`, which is only below the last.",
+            ));
         }
     }
     Ok(())

@@ -150,10 +150,7 @@ mod tests {
     fn new_lines_take_the_depth_of_the_place() {
         let text = KnownLines::of("x\n    if a:\n        b()\n");
         let merged = text.merged(&(1..3), "if a:\n    b()\n", "if a:\n    c()\n    b()\n");
-        assert_eq!(
-            merged,
-            Some(Splice { range: 2..24, text: "    if a:\n        c()\n        b()\n".to_owned() })
-        );
+        assert_eq!(merged, Some(Splice { range: 2..24, text: "    if a:\n        c()\n        b()\n".to_owned() }));
     }
 
     proptest! {

@@ -251,4 +251,3 @@ async fn resolve(context: &Context, name: &str) -> Result<Target, ToolError> {
     let failed = |error| ToolError::new(ErrorKind::Failed, format!("Looking a file up failed: {error}."));
     Ok(target.map_err(failed)??)
 }
-

@@ -92,11 +92,7 @@ impl Tool for Write {
 
 /// The change that gives a file a whole new content, as far as the session knows what would be overwritten; `None` where
 /// the file has just that content.
-pub(super) async fn whole(
-    context: &Context,
-    target: Target,
-    content: &str,
-) -> Result<Option<FileChange>, ToolError> {
+pub(super) async fn whole(context: &Context, target: Target, content: &str) -> Result<Option<FileChange>, ToolError> {
     let Some(view) = existing(context, &target).await? else {
         return Ok(Some(change(target, Replacement::new(content, Expected::Absent, Vec::new()))));
     };

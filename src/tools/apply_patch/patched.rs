@@ -92,9 +92,9 @@ impl Rewrite for Patched {
         }
         let mode = self.patches.iter().find_map(|patch| patch.mode.as_deref()).filter(|mode| *mode != "100644");
         let gone = self.patches.iter().any(|patch| patch.kind == patch::Kind::Delete);
-        let notes = mode.filter(|_| !gone).map(|mode| {
-            format!("the mode {mode} of the patch was not set, which takes a command (chmod)")
-        });
+        let notes = mode
+            .filter(|_| !gone)
+            .map(|mode| format!("the mode {mode} of the patch was not set, which takes a command (chmod)"));
         Ok(Rewritten { splices, hunks: places, notes: notes.into_iter().collect() })
     }
 }

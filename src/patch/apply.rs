@@ -171,7 +171,7 @@ fn verbatim(file: &File<'_>, hunk: &Hunk, placed: &Placed) -> Vec<Splice> {
     let (mut removed, mut added): (usize, Vec<&HunkLine>) = (0, Vec::new());
     let mut flush = |at: &mut usize, removed: &mut usize, added: &mut Vec<&HunkLine>| {
         if *removed > 0 || !added.is_empty() {
-            splices.push(group(file, hunk, *at..*at + *removed, added));
+            splices.push(group(file, hunk, &(*at..*at + *removed), added));
         }
         *at += *removed;
         *removed = 0;
@@ -192,8 +192,8 @@ fn verbatim(file: &File<'_>, hunk: &Hunk, placed: &Placed) -> Vec<Splice> {
 }
 
 /// The lines `gone` replaced by `added`.
-fn group(file: &File<'_>, hunk: &Hunk, gone: Range<usize>, added: &[&HunkLine]) -> Splice {
-    let range = span(file, &gone);
+fn group(file: &File<'_>, hunk: &Hunk, gone: &Range<usize>, added: &[&HunkLine]) -> Splice {
+    let range = span(file, gone);
     let mut text = String::new();
     let Some(last) = added.last() else { return Splice { range, text } };
     let at_end = gone.end == file.count();

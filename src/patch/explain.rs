@@ -64,7 +64,7 @@ pub(super) fn not_found(file: &File<'_>, wanted: &Wanted<'_>) -> Fault {
         Some(near) => {
             let (first, last) = (near.lines.start + 1, near.lines.end);
             lines.push(first);
-            let pairs = pairs(old.len().min(near.partners.len()), near.lines.clone(), &near.partners);
+            let pairs = pairs(old.len().min(near.partners.len()), &near.lines, &near.partners);
             let differ = |&(old_at, line): &(Option<usize>, Option<usize>)| match (old_at, line) {
                 (Some(at), Some(line)) => !same(old[at], file.lines.content(line)),
                 _ => true,
@@ -105,7 +105,7 @@ fn same(a: &str, b: &str) -> bool {
 /// Lines of a hunk beside lines of the text, in order.
 fn pairs(
     count: usize,
-    lines: std::ops::Range<usize>,
+    lines: &std::ops::Range<usize>,
     partners: &[Option<usize>],
 ) -> Vec<(Option<usize>, Option<usize>)> {
     let (mut pairs, mut next) = (Vec::new(), lines.start);

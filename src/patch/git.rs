@@ -132,7 +132,7 @@ impl Head {
                 (old, new) if self.deleted => (Kind::Delete, old.or(new).ok_or_else(unnamed)?, None),
                 (None, Some(new)) => (Kind::Add, new, None),
                 (Some(old), None) => (Kind::Delete, old, None),
-                (Some(old), Some(new)) => (Kind::Update, updated(line, old, new)?, None),
+                (Some(old), Some(new)) => (Kind::Update, updated(line, &old, new)?, None),
             },
         };
         let file = FilePatch { path, kind, move_to, hunks, mode: self.mode, line: line + 1 };
@@ -154,7 +154,7 @@ pub(super) fn binary_fault(at: usize) -> Fault {
 }
 
 /// The file of two names without /dev/null.
-fn updated(line: usize, old: String, new: String) -> Result<String, Fault> {
+fn updated(line: usize, old: &str, new: String) -> Result<String, Fault> {
     let kept = [".orig", ".old", ".bak", "~"].iter().any(|end| old.strip_suffix(end) == Some(new.as_str()));
     if old == new || kept {
         return Ok(new);

@@ -117,9 +117,8 @@ pub(super) fn hunk(
             continue;
         }
         let side = match line.bytes().next() {
-            // A blank line that lost its space.
-            None => Side::Context,
-            Some(b' ') => Side::Context,
+            // A blank line may have lost its space.
+            None | Some(b' ') => Side::Context,
             Some(b'-') => Side::Removed,
             Some(b'+') => Side::Added,
             Some(_) => {

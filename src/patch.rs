@@ -107,12 +107,12 @@ pub enum Side {
 
 impl Hunk {
     /// The lines of the text before.
-    fn old(&self) -> impl Iterator<Item = &HunkLine> {
+    fn before(&self) -> impl Iterator<Item = &HunkLine> {
         self.lines.iter().filter(|line| line.side != Side::Added)
     }
 
     /// The lines of the text after.
-    fn new(&self) -> impl Iterator<Item = &HunkLine> {
+    fn after(&self) -> impl Iterator<Item = &HunkLine> {
         self.lines.iter().filter(|line| line.side != Side::Removed)
     }
 

@@ -26,7 +26,8 @@ pub(super) struct Scope {
 /// Where a hunk may begin by its anchors. The error is an anchor that is not in the text.
 pub(super) fn scope(file: &File<'_>, hunk: &Hunk) -> Result<Scope, Fault> {
     let whole = 0..file.count();
-    let mut scope = Scope { inner: vec![0..file.count() + 1], outer: 0..file.count() + 1, below: Vec::new() };
+    let any = 0..file.count() + 1;
+    let mut scope = Scope { inner: vec![any.clone()], outer: any, below: Vec::new() };
     let mut from = 0;
     for (line, text) in &hunk.anchors {
         let Some(&first) = lines_of(file, text, &(from..whole.end)).first() else {

@@ -48,7 +48,7 @@ pub fn apply(before: Option<&str>, patch: &FilePatch) -> Result<Applied, Fault> 
         Kind::Update | Kind::Copy => {
             // What is said to be empty before may as well not be there.
             let makes = |hunk: &Hunk| {
-                hunk.old().next().is_none() && hunk.numbers.as_ref().is_some_and(|numbers| numbers.old_start == 0)
+                hunk.before().next().is_none() && hunk.numbers.as_ref().is_some_and(|numbers| numbers.old_start == 0)
             };
             if before.is_none() && !(patch.hunks.len() == 1 && makes(&patch.hunks[0])) {
                 let message = "there is no such file. Check the path; to make it, use `*** Add File: path`, or \
@@ -142,13 +142,13 @@ fn told(file: &File<'_>, hunk: &Hunk, placed: &Placed, shift: &mut isize) -> Pla
     let context = |line: &&HunkLine| line.side == Side::Context;
     let lead = hunk.lines.iter().take_while(context).count();
     let trail = hunk.lines.iter().rev().take_while(context).count();
-    let news = hunk.new().count();
+    let news = hunk.after().count();
     let start = placed.start + lead + 1;
     let after = start.saturating_add_signed(*shift);
     *shift += news.cast_signed() - placed.len.cast_signed();
     let mut cost = similarity::Cost::default();
     if placed.rule != LineRule::Exact {
-        for (at, line) in hunk.old().enumerate() {
+        for (at, line) in hunk.before().enumerate() {
             cost += similarity::cost(&line.text, file.lines.content(placed.start + at));
         }
     }
@@ -218,7 +218,7 @@ fn closed(file: &File<'_>, hunk: &Hunk, last: &HunkLine) -> bool {
         return false;
     }
     // What was said to have none, and has no such mark any more, gets one.
-    hunk.old().any(|line| line.bare) || file.lines.ended()
+    hunk.before().any(|line| line.bare) || file.lines.ended()
 }
 
 /// The end of a new line that replaces none: that of the line before, or behind, or what the text has most.
@@ -243,9 +243,9 @@ fn merged(file: &File<'_>, hunk: &Hunk, placed: &Placed) -> Option<Vec<Splice>> 
         text
     };
     let lines = placed.start..placed.start + placed.len;
-    let mut splice = file.known().merged(&lines, &joined(&mut hunk.old()), &joined(&mut hunk.new()))?;
+    let mut splice = file.known().merged(&lines, &joined(&mut hunk.before()), &joined(&mut hunk.after()))?;
     if lines.end == file.count()
-        && let Some(last) = hunk.new().last().filter(|line| line.side == Side::Added)
+        && let Some(last) = hunk.after().last().filter(|line| line.side == Side::Added)
     {
         let bare = splice.text.strip_suffix('\n').map(|text| text.strip_suffix('\r').unwrap_or(text).len());
         match (closed(file, hunk, last), bare) {

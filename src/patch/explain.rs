@@ -31,7 +31,7 @@ pub(super) fn not_found(file: &File<'_>, wanted: &Wanted<'_>) -> Fault {
         words.push_str(", which is empty. To fill it, send a hunk that only adds lines.");
         return fault(FaultKind::NotFound, words, vec![]);
     }
-    let new: Vec<&str> = wanted.hunk.new().map(|line| line.text.as_str()).collect();
+    let new: Vec<&str> = wanted.hunk.after().map(|line| line.text.as_str()).collect();
     let whole = 0..file.count() + 1;
     let exact = |lines: &[&str]| file.first(&file.run(lines, LineRule::TrailingSpace)?, &whole);
     if wanted.hunk.ends()

@@ -45,7 +45,7 @@ impl<'p> Wanted<'p> {
         let context = |line: &&super::HunkLine| line.side == Side::Context;
         Wanted {
             hunk,
-            old: hunk.old().map(|line| line.text.as_str()).collect(),
+            old: hunk.before().map(|line| line.text.as_str()).collect(),
             lead: hunk.lines.iter().take_while(context).count(),
             trail: hunk.lines.iter().rev().take_while(context).count(),
         }
@@ -194,7 +194,7 @@ fn by_numbers(file: &File<'_>, wanted: &[Wanted<'_>]) -> Option<Vec<Placed>> {
     let (mut free, mut shift, mut placed) = (Free::default(), 0isize, Vec::with_capacity(wanted.len()));
     for one in wanted {
         let numbers = one.hunk.numbers.as_ref()?;
-        let news = one.hunk.new().count();
+        let news = one.hunk.after().count();
         let start = first(numbers.old_start, numbers.old_count)?;
         let right = numbers.old_count == one.old.len()
             && numbers.new_count == news

@@ -9,6 +9,7 @@
 //! | [`ports`] | 0 | the world behind traits: disk, clock, randomness; the real ones and their twins in memory |
 //! | [`editor`] | 1 | the port to the editor: what we may ask of it and tell it |
 //! | [`replace`] | 1 | pure: the cascade that finds the place an edit means |
+//! | [`patch`] | 1 | pure: patch formats, parsed and applied |
 //! | [`permissions`] | 1 | pure: trust, and what a call may do without asking |
 //! | [`syntax`] | 1 | pure: the embedded tree-sitter check |
 //! | [`outputs`] | 1 | whole outputs: kept, cut, marked, compressed, looked at again |
@@ -34,6 +35,7 @@ pub mod fake_server;
 pub mod jobs;
 pub mod languages;
 pub mod outputs;
+pub mod patch;
 pub mod permissions;
 pub mod ports;
 pub mod process;

@@ -92,6 +92,7 @@ pub enum Rule {
 
 /// The rule of each tool, sorted by name.
 const RULES: &[(&str, Rule)] = &[
+    ("apply_patch", Rule::Write),
     ("edit", Rule::Write),
     ("file_search", Rule::Read),
     ("glob", Rule::Read),

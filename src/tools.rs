@@ -1,5 +1,6 @@
 //! The table of tools: one line a tool, sorted by name.
 
+pub mod apply_patch;
 pub mod edit;
 pub mod file_search;
 pub mod glob;
@@ -27,6 +28,7 @@ use crate::workspace::search::{Besides, Job, Run, Wanted};
 pub fn table() -> Vec<Arc<dyn AnyTool>> {
     let asked_for = lsp_edit::Collected::default();
     vec![
+        erase(apply_patch::ApplyPatch), //
         erase(edit::Edit),              //
         erase(file_search::FileSearch), //
         erase(glob::Glob),              //

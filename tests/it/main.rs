@@ -25,6 +25,7 @@ mod multi;
 mod naive;
 mod order;
 mod outputs;
+mod patches;
 mod process;
 mod real;
 mod registry;

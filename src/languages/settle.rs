@@ -261,6 +261,18 @@ impl Track {
         self.sets.iter().rev().find(|set| set.sure && set.rev <= at_most)
     }
 
+    /// What it said last, of the newest text it said something of.
+    pub fn last(&self) -> Option<&Set> {
+        self.sets.back()
+    }
+
+    /// Whether it had its newest text at `moment` and has said nothing of it, nor tried to.
+    pub fn unheard_since(&self, moment: Instant) -> bool {
+        self.sent.is_some_and(|(rev, at)| {
+            at <= moment && self.sets.iter().all(|set| set.rev != rev) && self.fault(rev..=rev).is_none()
+        })
+    }
+
     /// Whether it ever said anything about this document.
     pub fn spoke(&self) -> bool {
         self.spoke
@@ -335,7 +347,8 @@ impl Habits {
         self.pinned || self.singles < SINGLES
     }
 
-    fn paired(&mut self) {
+    /// It said more right after it had published: for the same text, or of other files.
+    pub fn paired(&mut self) {
         self.singles = 0;
     }
 

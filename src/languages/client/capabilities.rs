@@ -88,7 +88,7 @@ pub(super) fn abilities(answer: &Value) -> Abilities {
     let pull = match &of["diagnosticProvider"] {
         Value::Object(options) => {
             let identifier = options.get("identifier").and_then(Value::as_str).map(str::to_owned);
-            Some(Registration { identifier, languages: Vec::new() })
+            Some(Registration { identifier, languages: Vec::new(), workspace: of_workspace(options.get("workspaceDiagnostics")) })
         }
         Value::Bool(true) => Some(Registration::default()),
         _ => None,
@@ -104,6 +104,11 @@ pub(super) fn abilities(answer: &Value) -> Abilities {
         save,
         pull,
     }
+}
+
+/// Whether an option is set.
+pub(super) fn of_workspace(option: Option<&Value>) -> bool {
+    option.and_then(Value::as_bool).unwrap_or(false)
 }
 
 #[cfg(test)]

@@ -1,10 +1,13 @@
 //! `Languages` against scripted servers in memory, on a clock that stands still unless everybody waits.
 
+mod behaviours;
 mod documents;
 mod forwarded;
 mod life;
+mod never_clean;
 mod pull;
 mod push;
+mod simulated;
 
 use std::path::Path;
 

@@ -135,6 +135,8 @@ pub struct Track {
     gap: Duration,
     /// The highest stamp so far.
     stamp: Option<i32>,
+    /// The text it had when it last repeated a stamp.
+    behind: Option<Rev>,
     /// Whether it ever said anything, to the point or not.
     spoke: bool,
     /// Why it said nothing of use about a text, last.
@@ -167,7 +169,10 @@ impl Track {
             let honest = matches!(stamp, Stamp::Text(_)) && self.stamp.is_none_or(|highest| number > highest);
             let opening = self.opened.is_some_and(|(rev, _)| rev == newest);
             self.stamp = Some(self.stamp.map_or(number, |highest| highest.max(number)));
-            if !opening {
+            // One that says the same of an older text over and over is behind; that counts once for each text it got.
+            let behind = matches!(stamp, Stamp::Text(_)) && !honest;
+            let again = behind && self.behind.replace(newest) == Some(newest);
+            if !opening && !again {
                 habits.stamped(honest);
             }
         }

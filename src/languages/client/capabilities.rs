@@ -88,7 +88,11 @@ pub(super) fn abilities(answer: &Value) -> Abilities {
     let pull = match &of["diagnosticProvider"] {
         Value::Object(options) => {
             let identifier = options.get("identifier").and_then(Value::as_str).map(str::to_owned);
-            Some(Registration { identifier, languages: Vec::new(), workspace: of_workspace(options.get("workspaceDiagnostics")) })
+            Some(Registration {
+                identifier,
+                languages: Vec::new(),
+                workspace: of_workspace(options.get("workspaceDiagnostics")),
+            })
         }
         Value::Bool(true) => Some(Registration::default()),
         _ => None,

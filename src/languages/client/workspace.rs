@@ -78,12 +78,17 @@ mod tests {
                 found.reports.iter().map(|(uri, items)| (uri.as_str(), items.len())).collect();
             assert_eq!((found.whole, read.as_slice()), (whole, reports), "{answer}");
         }
-        let full = |uri: &str, count: usize| json!({ "kind": "full", "uri": uri, "version": null, "items": vec![1; count] });
+        let full =
+            |uri: &str, count: usize| json!({ "kind": "full", "uri": uri, "version": null, "items": vec![1; count] });
         check(json!({ "items": [] }), true, &[]);
         check(json!({ "items": [full("b", 0), full("a", 2)] }), true, &[("a", 2), ("b", 0)]);
         // Several tools may speak of one file.
         check(json!({ "items": [full("a", 1), full("a", 2)] }), true, &[("a", 3)]);
-        check(json!({ "items": [{ "kind": "unchanged", "uri": "a", "resultId": "1" }, full("b", 1)] }), false, &[("b", 1)]);
+        check(
+            json!({ "items": [{ "kind": "unchanged", "uri": "a", "resultId": "1" }, full("b", 1)] }),
+            false,
+            &[("b", 1)],
+        );
         check(json!({ "items": [{ "kind": "full", "items": [] }, 5, null] }), false, &[]);
         check(json!({ "items": [{ "kind": "full", "uri": "a" }] }), false, &[]);
         check(json!({ "items": null }), false, &[]);

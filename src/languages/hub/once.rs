@@ -61,8 +61,7 @@ mod tests {
     fn problem(word: &str) -> Located {
         // `a@3`: its message and place; `a@3!` is a warning, `a@3#x` has the code x.
         let (word, code) = word.split_once('#').map_or((word, None), |(word, code)| (word, Some(code.to_owned())));
-        let (word, severity) =
-            word.strip_suffix('!').map_or((word, Severity::Error), |word| (word, Severity::Warning));
+        let (word, severity) = word.strip_suffix('!').map_or((word, Severity::Error), |word| (word, Severity::Warning));
         let (message, at) = word.split_once('@').unwrap();
         let at: usize = at.parse().unwrap();
         Located { bytes: at..at + 1, severity, source: None, code, message: message.to_owned() }

@@ -207,6 +207,7 @@ impl Hub {
                     doc.places.insert(kind, Place::At(id));
                 }
                 self.open_at(id, key);
+                self.ask_about_all(key, true);
                 return;
             }
         };

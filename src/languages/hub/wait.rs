@@ -41,7 +41,7 @@ pub(super) struct WaitDoc {
     pub(super) uri: String,
     /// The text after the edit.
     pub(super) want: Rev,
-    /// The newest text that will do: the user typed on and left the edit alone.
+    /// The text that is waited for: `want`, or the next one if the user typed on and left the edit alone.
     pub(super) limit: Rev,
     /// The editor's version of `limit`.
     pub(super) version: Option<i32>,
@@ -71,7 +71,6 @@ pub(super) struct Late {
     pub(super) key: Key,
     pub(super) uri: String,
     pub(super) source: SourceKey,
-    pub(super) want: Rev,
     pub(super) limit: Rev,
     pub(super) version: Option<i32>,
     pub(super) base: Option<Base>,
@@ -225,11 +224,13 @@ impl Hub {
                 touched |= spans.iter().any(|span| touches(span, step));
                 shift(&mut spans, step);
             }
-            // The edit is still there: the newer text will do, once.
+            // The edit is still there: the newer text is waited for instead, once.
             if touched || wanted.limit > wanted.want {
                 wanted.superseded = true;
             } else {
                 (wanted.limit, wanted.spans) = (newest, spans);
+                // What was said of the text before is not about this one.
+                wanted.settled.clear();
                 wanted.version = doc.now().version.map(|(_, version)| version);
                 ask = true;
             }
@@ -382,9 +383,8 @@ impl Hub {
         };
         let track = self.docs.get(&doc.key).and_then(|known| known.tracks.get(source));
         let state = track.map_or(State::Silent, |track| {
-            self.habits(source).map_or(State::Silent, |habits| {
-                track.state(doc.want..=doc.limit, habits, self.noise(source), now)
-            })
+            self.habits(source)
+                .map_or(State::Silent, |habits| track.state(doc.limit..=doc.limit, habits, self.noise(source), now))
         });
         if let State::Fresh(set) = state {
             return settled(Verdict::Fresh, Some(set), None);
@@ -402,7 +402,7 @@ impl Hub {
             SourceKey::OnSave(_) | SourceKey::EditorOnSave(_) => true,
             SourceKey::Editor(_) => false,
         };
-        if reads_the_disk && track.and_then(Track::newest).is_none_or(|rev| rev < doc.want) {
+        if reads_the_disk && track.and_then(Track::newest).is_none_or(|rev| rev < doc.limit) {
             return settled(Verdict::NeedsSave, None, Some("it checks the file on the disk".into()));
         }
         if doc.superseded {
@@ -414,7 +414,7 @@ impl Hub {
             return Judged::Open(if let State::At(at) = state { at.min(deadline) } else { deadline });
         }
         // One that tried to say something of this very text may well have found errors in it.
-        if let Some(why) = track.and_then(|track| track.fault(doc.want..=doc.limit)) {
+        if let Some(why) = track.and_then(|track| track.fault(doc.limit..=doc.limit)) {
             return settled(Verdict::Pending, None, Some(why.to_owned()));
         }
         // A check of the disk that was begun has an end, and it has not come.
@@ -448,7 +448,6 @@ impl Hub {
                         key: doc.key.clone(),
                         uri: doc.uri.clone(),
                         source: source.clone(),
-                        want: doc.want,
                         limit: doc.limit,
                         version: doc.version,
                         base: doc.base.clone(),
@@ -463,7 +462,7 @@ impl Hub {
     fn late_state(&self, late: &Late, now: Instant) -> State {
         let track = self.docs.get(&late.key).and_then(|doc| doc.tracks.get(&late.source));
         match (track, self.habits(&late.source)) {
-            (Some(track), Some(habits)) => track.state(late.want..=late.limit, habits, self.noise(&late.source), now),
+            (Some(track), Some(habits)) => track.state(late.limit..=late.limit, habits, self.noise(&late.source), now),
             _ => State::Silent,
         }
     }

@@ -8,13 +8,21 @@ use super::*;
 #[derive(Debug, Clone)]
 enum Step {
     /// A tool's edits of one batch: line and text, `None` removes the line; waits so long at most.
-    Edits { edits: Vec<(usize, Option<&'static str>)>, deadline: Option<u64>, typing: Option<(u64, usize, &'static str)> },
+    Edits {
+        edits: Vec<(usize, Option<&'static str>)>,
+        deadline: Option<u64>,
+        typing: Option<(u64, usize, &'static str)>,
+    },
     /// The user puts a line there.
     Types(usize, &'static str),
     Saves,
     Rests(u64),
     /// The editor forwards what its own server says: true of the text now, with the version, or of the text before.
-    Forwards { stamped: bool, stale: bool, pull: bool },
+    Forwards {
+        stamped: bool,
+        stale: bool,
+        pull: bool,
+    },
     EditorSources(bool),
 }
 
@@ -149,8 +157,7 @@ async fn run(servers: Vec<Behaviour>, steps: Vec<Step>) {
                 });
             }
             Step::EditorSources(there) => {
-                let sources =
-                    there.then(|| SourceName { id: "7".into(), name: "pylsp".into() }).into_iter().collect();
+                let sources = there.then(|| SourceName { id: "7".into(), name: "pylsp".into() }).into_iter().collect();
                 bench.languages.editor_sources(&doc.uri, sources);
             }
         }
@@ -161,7 +168,7 @@ async fn run(servers: Vec<Behaviour>, steps: Vec<Step>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 120, ..ProptestConfig::default() })]
 
     #[test]
     fn no_errors_is_never_said_of_a_text_that_has_some(

@@ -173,8 +173,7 @@ async fn run(mut played: Played, habits: Behaviour) {
     if habits.dynamic {
         let registration = json!({ "id": "1", "method": "textDocument/diagnostic", "registerOptions": {} });
         let params = json!({ "registrations": [registration] });
-        let request =
-            json!({ "jsonrpc": "2.0", "id": "r", "method": "client/registerCapability", "params": params });
+        let request = json!({ "jsonrpc": "2.0", "id": "r", "method": "client/registerCapability", "params": params });
         played.send(request).await;
     }
     let server = Server {
@@ -354,7 +353,8 @@ pub(super) fn assert_true(document: &DocumentReport, texts: &HashMap<i32, String
     match conclusion(document) {
         Conclusion::NoErrors => assert!(found.is_empty(), "{context}: no errors in {text:?}?\n{document:#?}"),
         Conclusion::OldErrors { unchanged } => {
-            assert_eq!(unchanged, found.len(), "{context}: {text:?}\n{document:#?}");
+            // The embedded check may see more.
+            assert!(unchanged >= found.len(), "{context}: {text:?}\n{document:#?}");
         }
         Conclusion::Errors { .. } | Conclusion::Unknown => {}
     }

@@ -29,8 +29,8 @@ impl Hub {
         server.checks_on_save.as_deref()
     }
 
-    /// A check of the disk that began at `begun` has ended. Of the files that were saved before it began, and of which it
-    /// published nothing, the server would say what it had said: it publishes what changed only.
+    /// A check of the disk that began at `begun` has ended. Of the files that were saved before it began, and of which
+    /// it published nothing, the server would say what it had said: it publishes what changed only.
     pub(super) fn checked_the_disk(&mut self, source: &SourceKey, begun: Instant, now: Instant) {
         let Some(habits) = habits_mut(&mut self.running, &mut self.editors, source) else { return };
         for doc in self.docs.values_mut() {

@@ -66,7 +66,7 @@ fn behaviour() -> impl Strategy<Value = Behaviour> {
                 dynamic: asking == 1,
                 stamps,
                 only_changes,
-                // Words that are false in the middle of the work are bounded by its progress, where they have no number.
+                // Words without a number that are false in the middle of the work are bounded by its progress.
                 progress: progress && stamps == Stamps::None && asking > 1,
                 wedged: wedged && check_ms % 4 == 0,
                 floods: floods && stamps == Stamps::Honest,

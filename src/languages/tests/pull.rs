@@ -383,7 +383,9 @@ async fn an_answer_about_all_files_tells_what_broke_elsewhere() {
     let doc = bench.open("a.py", "a\n");
     let mut server = bench.server().await;
     server.initialize(json!({ "textDocumentSync": 2, "diagnosticProvider": { "workspaceDiagnostics": true } })).await;
-    let all = |file: &str, items: Value| json!({ "items": [{ "kind": "full", "uri": file, "version": null, "items": items }] });
+    let all = |file: &str, items: Value| {
+        json!({ "items": [{ "kind": "full", "uri": file, "version": null, "items": items }] })
+    };
     // What is wrong before the edit is old, and files outside of the folders are nobody's business.
     let ask = server.expect("textDocument/diagnostic").await;
     server.reply(&ask, full(json!([]))).await;

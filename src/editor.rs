@@ -408,6 +408,8 @@ pub enum News {
     Mode(ModeChanged),
     /// `ropewalk/toolsChanged`
     Tools(ToolsChanged),
+    /// `ropewalk/lateDiagnostics`, as a report of diagnostics in JSON
+    LateDiagnostics(Value),
 }
 
 /// The list of tools is another one now: `ropewalk/toolsChanged`.

@@ -12,6 +12,7 @@ mod session;
 mod tsserver;
 mod unable;
 mod window;
+mod workspace;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -66,6 +67,9 @@ pub(super) enum Command {
     Close(Key),
     /// Its diagnostics are wanted now.
     Pull(Key),
+    /// The diagnostics of all files are wanted now, if it can tell; then [`ServerEvent::WorkspaceAsked`] comes before
+    /// anything that it says later.
+    PullWorkspace,
     /// Files changed on the disk: URI and `1` created, `2` changed, `3` deleted.
     Watched(Vec<(String, u8)>),
     /// It shall be formatted; the answer says how.
@@ -134,6 +138,15 @@ pub(super) enum ServerEvent {
         rev: Rev,
         /// Why, in a sentence of which it is "it".
         why: String,
+    },
+    /// It was asked about all files.
+    WorkspaceAsked,
+    /// It answered about all files, or not.
+    Workspace {
+        /// What it said of each, by URI.
+        reports: Vec<(String, Vec<Value>)>,
+        /// Whether that is all there is to say.
+        whole: bool,
     },
     /// It reports on its work.
     Progress {

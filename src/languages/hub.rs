@@ -9,9 +9,12 @@ mod asks;
 mod documents;
 mod format;
 mod hear;
+mod on_save;
+mod once;
 mod report;
 mod servers;
 mod wait;
+mod workspace;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
@@ -161,14 +164,31 @@ pub(super) enum SourceKey {
     OnSave(ServerId),
     /// A source of the editor's, by its id.
     Editor(String),
+    /// What such a source publishes although the editor can ask it.
+    EditorOnSave(String),
+}
+
+impl SourceKey {
+    fn is_the_editors(&self) -> bool {
+        matches!(self, SourceKey::Editor(_) | SourceKey::EditorOnSave(_))
+    }
+
+    /// Whether it is a check of what is on the disk.
+    fn reads_the_disk(&self) -> bool {
+        matches!(self, SourceKey::OnSave(_) | SourceKey::EditorOnSave(_))
+    }
 }
 
 /// A source of the editor's.
 struct EditorSource {
     name: String,
     habits: Habits,
+    on_save: Habits,
     work: Work,
-    spoke: bool,
+    /// The editor has asked it, and it has answered.
+    pulls: bool,
+    /// It publishes all the same.
+    pushes_too: bool,
 }
 
 /// The progress tokens of a source.
@@ -194,6 +214,20 @@ impl Work {
 
     fn noise(&self) -> Noise {
         Noise { open_since: self.open.values().max().copied(), ended: self.ended }
+    }
+}
+
+/// What is learned of a source, to learn more.
+fn habits_mut<'a>(
+    running: &'a mut [Running],
+    editors: &'a mut BTreeMap<String, EditorSource>,
+    source: &SourceKey,
+) -> Option<&'a mut Habits> {
+    match source {
+        SourceKey::Own(id) => running.get_mut(*id).map(|running| &mut running.habits),
+        SourceKey::OnSave(id) => running.get_mut(*id).map(|running| &mut running.on_save),
+        SourceKey::Editor(id) => editors.get_mut(id).map(|source| &mut source.habits),
+        SourceKey::EditorOnSave(id) => editors.get_mut(id).map(|source| &mut source.on_save),
     }
 }
 
@@ -341,7 +375,18 @@ impl Hub {
             SourceKey::Own(id) | SourceKey::OnSave(id) => {
                 self.running.get(*id).map(|running| running.work.noise()).unwrap_or_default()
             }
-            SourceKey::Editor(id) => self.editors.get(id).map(|source| source.work.noise()).unwrap_or_default(),
+            SourceKey::Editor(id) | SourceKey::EditorOnSave(id) => {
+                self.editors.get(id).map(|source| source.work.noise()).unwrap_or_default()
+            }
+        }
+    }
+
+    fn habits(&self, source: &SourceKey) -> Option<&Habits> {
+        match source {
+            SourceKey::Own(id) => self.running.get(*id).map(|running| &running.habits),
+            SourceKey::OnSave(id) => self.running.get(*id).map(|running| &running.on_save),
+            SourceKey::Editor(id) => self.editors.get(id).map(|source| &source.habits),
+            SourceKey::EditorOnSave(id) => self.editors.get(id).map(|source| &source.on_save),
         }
     }
 
@@ -354,6 +399,10 @@ impl Hub {
                 format!("{name} on save")
             }
             SourceKey::Editor(id) => self.editors.get(id).map_or_else(|| id.clone(), |source| source.name.clone()),
+            SourceKey::EditorOnSave(id) => {
+                let name = self.editors.get(id).map_or(id.as_str(), |source| source.name.as_str());
+                format!("{name} on save")
+            }
         }
     }
 }

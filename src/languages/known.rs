@@ -28,6 +28,8 @@ struct Known {
     tsserver: bool,
     /// It tells by `experimental/serverStatus` when it has loaded the project; what it answers before is about less.
     tells_status: bool,
+    /// It also runs a check that reads the disk when a file is saved; this is in the token of that check's progress.
+    checks_on_save: Option<&'static str>,
     /// `initializationOptions`, JSON; `${root}` and `${rootUri}` stand for the root.
     options: &'static str,
     /// What it gets when it asks for its configuration, JSON, by section; same placeholders.
@@ -55,6 +57,7 @@ const NOTHING: Known = Known {
     least_major: None,
     tsserver: false,
     tells_status: false,
+    checks_on_save: None,
     options: "null",
     settings: "{}",
     untrusted: "null",
@@ -185,6 +188,8 @@ const KNOWN: &[Known] = &[
         runs_project_code: true,
         only_files: true,
         tells_status: true,
+        // What rustc says comes after a save only, published, whatever else it is asked.
+        checks_on_save: Some("flycheck"),
         // A target folder of its own: builds of the user and of the server do not wait for one another.
         options: r#"{"cargo": {"targetDir": true}, "diagnostics": {"experimental": {"enable": true}}}"#,
         settings: r#"{"rust-analyzer": {"cargo": {"targetDir": true}, "diagnostics": {"experimental": {"enable": true}}}}"#,
@@ -255,6 +260,8 @@ pub struct Server {
     pub tsserver: bool,
     /// It tells by `experimental/serverStatus` when it has loaded the project.
     pub tells_status: bool,
+    /// It also runs a check that reads the disk when a file is saved; this is in the token of that check's progress.
+    pub checks_on_save: Option<String>,
     /// Variables on top of the scrubbed environment.
     pub env: BTreeMap<String, String>,
     /// `initializationOptions`, with placeholders.
@@ -290,6 +297,7 @@ pub fn servers(settings: &DiagnosticsSettings) -> Vec<Server> {
         least_major: None,
         tsserver: false,
         tells_status: false,
+        checks_on_save: None,
         env: BTreeMap::new(),
         options: Value::Null,
         settings: Value::Null,
@@ -377,6 +385,7 @@ impl Known {
             least_major: self.least_major,
             tsserver: self.tsserver,
             tells_status: self.tells_status,
+            checks_on_save: self.checks_on_save.map(str::to_owned),
             env: BTreeMap::new(),
             options: json(self.options),
             settings: json(self.settings),

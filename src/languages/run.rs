@@ -14,8 +14,9 @@ use super::client::{Client, Pipes, Root};
 use super::hub::{Effect, Event, Finding, Hub, ServerId};
 use super::known::Server;
 use super::supervisor::Supervisor;
+use super::verdict::DiagnosticsReport;
 use super::{Shared, lock};
-use crate::editor::Editor;
+use crate::editor::{Editor, News};
 use crate::ports::Clock;
 use crate::rpc::{OnItsWay, Unsent};
 use crate::workspace::Key;
@@ -169,7 +170,14 @@ impl Runner {
                     let _ = asking.send((offer, doors));
                 }
             }
-            Effect::Late(report) => lock(&self.shared.late).push(report),
+            Effect::Late(report) => {
+                let told = DiagnosticsReport { documents: vec![report.clone()], ..DiagnosticsReport::default() };
+                lock(&self.shared.late).push(report);
+                match serde_json::to_value(told) {
+                    Ok(told) => self.editor.tell(News::LateDiagnostics(told)),
+                    Err(error) => debug!(%error, "telling of late diagnostics"),
+                }
+            }
             Effect::AskEditor { uri } => {
                 if self.editor.abilities().diagnostics {
                     let editor = Arc::clone(&self.editor);

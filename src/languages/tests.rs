@@ -1,12 +1,15 @@
 //! `Languages` against scripted servers in memory, on a clock that stands still unless everybody waits.
 
 mod ask;
+mod behaviours;
 mod documents;
 mod formatting;
 mod forwarded;
 mod life;
+mod never_clean;
 mod pull;
 mod push;
+mod simulated;
 
 use std::path::Path;
 
@@ -29,7 +32,7 @@ use crate::workspace::documents::{ContentChange, Counting};
 
 /// An editor that writes down for which documents it is asked for diagnostics.
 #[derive(Default)]
-struct Notebook(Mutex<Vec<String>>);
+struct Notebook(Mutex<Vec<String>>, Mutex<Vec<Value>>);
 
 #[async_trait]
 impl Editor for Notebook {
@@ -54,7 +57,11 @@ impl Editor for Notebook {
         Ok(())
     }
 
-    fn tell(&self, _: News) {}
+    fn tell(&self, news: News) {
+        if let News::LateDiagnostics(report) = news {
+            lock(&self.1).push(report);
+        }
+    }
 }
 
 /// Finds what it is told to find, and starts servers that the test plays.

@@ -117,6 +117,9 @@ pub const RUN_TOOL: &str = "ropewalk/runTool";
 /// `ropewalk/toolsChanged`
 pub const TOOLS_CHANGED: &str = "ropewalk/toolsChanged";
 
+/// `ropewalk/lateDiagnostics`
+pub const LATE_DIAGNOSTICS: &str = "ropewalk/lateDiagnostics";
+
 /// The command that runs a tool call through `workspace/executeCommand`, without its prefix.
 pub const CALL_COMMAND: &str = "call";
 
@@ -192,6 +195,7 @@ pub const METHODS: &[Method] = &[
     request::<JobOutputParams, JobOutput>(JOB_OUTPUT, Direction::ToSidecar),
     request::<JobsParams, JobsResult>(JOBS, Direction::ToSidecar),
     notification::<JobsChanged>(JOBS_CHANGED, Direction::ToEditor),
+    notification::<DiagnosticsReport>(LATE_DIAGNOSTICS, Direction::ToEditor),
     request::<ListToolsParams, ListToolsResult>(LIST_TOOLS, Direction::ToSidecar),
     notification::<ModeChanged>(MODE_CHANGED, Direction::ToEditor),
     request::<SessionParams, Effective>(OPEN_SESSION, Direction::ToSidecar),

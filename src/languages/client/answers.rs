@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tracing::{debug, warn};
 
-use super::capabilities::{folder, placeholders};
+use super::capabilities::{folder, of_workspace, placeholders};
 use super::offers::Offers;
 use super::report::{Published, published};
 use super::unable::Unable;
@@ -33,6 +33,8 @@ pub(super) struct Registration {
     pub(super) identifier: Option<String>,
     /// Only for these languages; empty: for all.
     pub(super) languages: Vec<String>,
+    /// It can be asked about all files at once.
+    pub(super) workspace: bool,
 }
 
 /// What a server registered after its start, by the id it gave.
@@ -54,6 +56,21 @@ impl Registered {
         found.sort();
         found.dedup();
         found
+    }
+
+    /// The identifiers to ask with about all files, each once.
+    pub(super) fn of_workspace(&self) -> Vec<Option<String>> {
+        let all = self.pulls.values().filter(|pull| pull.workspace);
+        let mut found: Vec<Option<String>> = all.map(|pull| pull.identifier.clone()).collect();
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    /// Asking about all files turned out not to work.
+    pub(super) fn never_about_all(&mut self, identifier: Option<&str>) {
+        let same = self.pulls.values_mut().filter(|pull| pull.identifier.as_deref() == identifier);
+        same.for_each(|pull| pull.workspace = false);
     }
 
     /// Whether it can be asked at all.
@@ -90,7 +107,8 @@ impl Registered {
                     // A filter without a language fits them all.
                     let languages = languages.into_iter().collect::<Option<Vec<String>>>().unwrap_or_default();
                     let identifier = options["identifier"].as_str().map(str::to_owned);
-                    self.pulls.insert(id, Registration { identifier, languages });
+                    let workspace = of_workspace(options.get("workspaceDiagnostics"));
+                    self.pulls.insert(id, Registration { identifier, languages, workspace });
                     changed = true;
                 }
                 Some("workspace/didChangeWatchedFiles") => {

@@ -93,7 +93,11 @@ pub(super) fn abilities(answer: &Value) -> Abilities {
     let pull = match &of["diagnosticProvider"] {
         Value::Object(options) => {
             let identifier = options.get("identifier").and_then(Value::as_str).map(str::to_owned);
-            Some(Registration { identifier, languages: Vec::new() })
+            Some(Registration {
+                identifier,
+                languages: Vec::new(),
+                workspace: of_workspace(options.get("workspaceDiagnostics")),
+            })
         }
         Value::Bool(true) => Some(Registration::default()),
         _ => None,
@@ -110,6 +114,11 @@ pub(super) fn abilities(answer: &Value) -> Abilities {
         formats: matches!(of["documentFormattingProvider"], Value::Bool(true) | Value::Object(_)),
         pull,
     }
+}
+
+/// Whether an option is set.
+pub(super) fn of_workspace(option: Option<&Value>) -> bool {
+    option.and_then(Value::as_bool).unwrap_or(false)
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use super::offers::Offers;
 use super::pull::{Memory, Outcome, pull};
 use super::unable::Unable;
 use super::window::Window;
-use super::{Asking, Command, Pipes, Reply, Root, ServerEvent, Sink, Unanswered, tsserver};
+use super::{Asking, Command, Pipes, Reply, Root, ServerEvent, Sink, Unanswered, tsserver, workspace};
 use crate::languages::format::{self, Ask, Said};
 use crate::languages::known::Server;
 use crate::languages::settle::Rev;
@@ -101,6 +101,7 @@ pub(super) async fn run(
                 registered,
                 documents: HashMap::new(),
                 pulls: JoinSet::new(),
+                workspace: JoinSet::new(),
             };
             for (command, _on_its_way) in queued {
                 session.obey(command);
@@ -179,6 +180,8 @@ struct Session {
     registered: Arc<Mutex<Registered>>,
     documents: HashMap<Key, Open>,
     pulls: JoinSet<Asked>,
+    /// The question about all files that is open; never more than one.
+    workspace: JoinSet<workspace::Found>,
 }
 
 impl Session {
@@ -216,6 +219,7 @@ impl Session {
                     Err(error) if error.is_cancelled() => {}
                     Err(error) => warn!(%error, "asking for diagnostics"),
                 },
+                Some(Ok(found)) = self.workspace.join_next() => self.found(found),
                 () = idle => {
                     let now = self.clock.now();
                     let due = |open: &Open| open.ask_at.is_some_and(|at| at <= now);
@@ -232,6 +236,7 @@ impl Session {
     /// `shutdown`, `exit`; the process is looked after by the caller.
     async fn shut_down(&mut self, grace: Duration) {
         self.pulls.abort_all();
+        self.workspace.abort_all();
         if let Err(error) = self.peer.request("shutdown", Value::Null, grace).await {
             debug!(%error, "shutting a server down");
         }
@@ -295,6 +300,16 @@ impl Session {
                 // One that is under way is for the text it has, since every change ends it.
                 if self.documents.get(&key).is_some_and(|open| open.asking.is_none()) {
                     self.ask(&key);
+                }
+            }
+            Command::PullWorkspace => {
+                let identifiers = lock(&self.registered).of_workspace();
+                if !identifiers.is_empty() {
+                    // One that is open was asked before what there is to ask about now.
+                    self.workspace.abort_all();
+                    self.workspace.detach_all();
+                    self.workspace.spawn(workspace::ask(self.peer.clone(), identifiers));
+                    (self.sink)(ServerEvent::WorkspaceAsked);
                 }
             }
             Command::Watched(files) => {
@@ -395,6 +410,14 @@ impl Session {
             open.memory.clone(),
         );
         open.asking = Some(self.pulls.spawn(async move { (key, rev, had, work.await) }));
+    }
+
+    fn found(&mut self, found: workspace::Found) {
+        for identifier in &found.never {
+            lock(&self.registered).never_about_all(identifier.as_deref());
+        }
+        let reports = found.reports.into_iter().collect();
+        (self.sink)(ServerEvent::Workspace { reports, whole: found.whole && found.never.is_empty() });
     }
 
     fn answered(&mut self, key: Key, rev: Rev, had: BTreeMap<Key, Rev>, outcome: Outcome) {

@@ -9,6 +9,7 @@
 )]
 #![expect(clippy::needless_pass_by_value, reason = "JSON is made where it is passed")]
 
+mod bad;
 mod commands;
 mod documented;
 mod doubles;
@@ -21,6 +22,7 @@ mod into;
 mod lost;
 mod multi;
 mod naive;
+mod odd;
 mod order;
 mod outputs;
 mod process;
@@ -31,3 +33,4 @@ mod sessions;
 mod slot;
 mod storm;
 mod tidy;
+mod world;

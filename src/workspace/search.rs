@@ -78,6 +78,12 @@ impl Workspace {
         let settings = self.settings();
         let overlay = Overlay::new(&self.documents.all(), proposals);
         let (scope, roots) = (Scope::of(self, path, &overlay)?, self.roots());
+        let folders = scope.bases.iter().map(|base| base.folder.as_path());
+        let wanted = Wanted {
+            include: filter::relative(&wanted.include, &folders),
+            exclude: filter::relative(&wanted.exclude, &folders),
+            ..wanted.clone()
+        };
         let walk = WalkOptions {
             hidden: settings.search.hidden || besides.hidden,
             ignore: settings.search.respect_ignore_files && !besides.ignored,
@@ -89,7 +95,7 @@ impl Workspace {
         Ok(Job {
             disk: self.ports.disk.clone(),
             overlay,
-            filter: Filter::new(wanted)?.without(&settings.search.exclude)?,
+            filter: Filter::new(&wanted)?.without(&settings.search.exclude)?,
             walk,
             secrets: settings.search.secrets,
             limit_ms: settings.search.time_limit_ms,

@@ -134,7 +134,13 @@ async fn grep_takes_no_nonsense() {
         --- {"pattern":"fn","include":"{a,b"} "error"
         "{a,b" is not a glob: unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?). For example: "src/**/*.rs", "*.{ts,tsx}".
         --- {"pattern":"fn","include":"/w/src/*.rs"} "ok"
-        No match for "fn" in the workspace; 0 files searched.
+        src/a.rs
+        1:fn a() {}
+
+        src/b.rs
+        1:fn b() {}
+
+        (2 matching lines in 2 files; 2 files searched)
         --- {"pattern":"fn","include":"a.rs,b.rs"} "ok"
         No match for "fn" in the workspace; 0 files searched.
         --- {"pattern":"fn","exclude":"**"} "ok"
@@ -220,12 +226,13 @@ async fn lists_take_no_nonsense() {
         glob
         --- {"pattern":"/"} "ok"
         No file fits "/" in the workspace.
-        --- {"pattern":".."} "ok"
-        No file fits ".." in the workspace.
-        --- {"pattern":"../*.rs"} "ok"
-        No file fits "../*.rs" in the workspace.
-        --- {"pattern":"src/../*.txt"} "ok"
-        No file fits "src/../*.txt" in the workspace.
+        --- {"pattern":".."} "error"
+        ".." has `..` in it, which no glob fits; give the folder as `path`.
+        --- {"pattern":"../*.rs"} "error"
+        "../*.rs" has `..` in it, which no glob fits; give the folder as `path`.
+        --- {"pattern":"src/../*.txt"} "error"
+        "src/../*.txt" has `..` in it, which no glob fits; give the folder as `path`.
+        `glob` has failed 3 times in a row. Look at why before you try it again.
         --- {"pattern":"/w/src/*.rs","sort":"path"} "ok"
         src/a.rs
         src/b.rs
@@ -236,7 +243,9 @@ async fn lists_take_no_nonsense() {
 
         (1 file)
         --- {"pattern":"/w/note.txt"} "ok"
-        No file fits "/w/note.txt" in the workspace.
+        note.txt
+
+        (1 file)
         --- {"pattern":"!*.rs"} "ok"
         note.txt
 

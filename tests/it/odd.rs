@@ -469,7 +469,9 @@ async fn odd_files_are_searched() {
         json!({ "pattern": "needle", "path": "dir/loop/dir" }),
         json!({ "pattern": "needle", "path": "empty.txt" }),
     ];
-    odd.check(&told(&mut editor, "grep", &calls).await, &expect![[r#"
+    odd.check(
+        &told(&mut editor, "grep", &calls).await,
+        &expect![[r#"
         --- {"pattern":"needle é$"} ok
         bom.txt
         1:needle é
@@ -521,7 +523,8 @@ async fn odd_files_are_searched() {
         (1 matching line in 1 file; 1 file searched)
         --- {"pattern":"needle","path":"empty.txt"} ok
         No match for "needle" in empty.txt; 1 file searched.
-    "#]]);
+    "#]],
+    );
     end(editor).await;
 }
 

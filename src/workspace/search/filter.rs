@@ -43,6 +43,10 @@ impl Filter {
         };
         let (mut include, mut exclude) = (Vec::new(), wanted.exclude.clone());
         for glob in &wanted.include {
+            if glob.split('/').any(|part| part == "..") {
+                let message = format!("{glob:?} has `..` in it, which no glob fits; give the folder as `path`.");
+                return Err(Refusal::new(RefusalKind::InvalidArguments, message));
+            }
             match glob.strip_prefix('!') {
                 // A second mark is a part of the name.
                 Some(out) if out.starts_with('!') => exclude.push(format!("\\{out}")),
@@ -95,6 +99,16 @@ fn left_out(globs: &Gitignore, under: &Path, path: &Path) -> bool {
     let parts = path.ancestors().take_while(|part| !part.as_os_str().is_empty()).enumerate();
     let mut said = parts.map(|(above, part)| globs.matched(under.join(part), above > 0));
     said.find(|said| !said.is_none()).is_some_and(|said| said.is_ignore())
+}
+
+/// The globs with those that begin with the path of a folder made relative to it.
+pub(super) fn relative<'a>(globs: &[String], folders: &(impl Iterator<Item = &'a Path> + Clone)) -> Vec<String> {
+    let shorter = |glob: &String| {
+        let (mark, bare) = glob.strip_prefix('!').map_or(("", glob.as_str()), |bare| ("!", bare));
+        let rest = folders.clone().find_map(|folder| bare.strip_prefix(folder.to_str()?)?.strip_prefix('/'));
+        rest.map_or_else(|| glob.clone(), |rest| format!("{mark}/{rest}"))
+    };
+    globs.iter().map(shorter).collect()
 }
 
 /// Globs as in `.gitignore`: without a slash for a name at any depth, with one for a path from the folder searched.

@@ -28,9 +28,8 @@ pub(super) fn depends(query: &Query) -> bool {
 /// Whether one of the characters of [`SHOWN`] makes a difference to an expression.
 fn may_fit(hir: &Hir) -> bool {
     match hir.kind() {
-        HirKind::Empty => false,
         HirKind::Literal(literal) => !literal.0.is_ascii(),
-        HirKind::Class(Class::Bytes(_)) => false,
+        HirKind::Empty | HirKind::Class(Class::Bytes(_)) => false,
         HirKind::Class(Class::Unicode(class)) => {
             let ranges = class.ranges();
             SHOWN.iter().any(|c| ranges.iter().any(|range| (range.start()..=range.end()).contains(c)))

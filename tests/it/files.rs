@@ -115,7 +115,7 @@ async fn every_kind_of_file_has_its_answer() {
     assert_eq!(utf16["structuredContent"]["encoding"], "utf-16le");
     assert_eq!(read(&mut editor, "pic").await["content"][1]["mimeType"], "image/gif");
     let listing = read(&mut editor, ".").await;
-    for row in ["\nfifo|\n", "\nnew\\u{a}line.txt\n", "\nsocket|\n", "\nsparse.log\n"] {
+    for row in ["\nfifo|\n", "\nnew\\u{a}line.txt (name it by file://", "\nsocket|\n", "\nsparse.log\n"] {
         assert!(text(&listing).contains(row), "{listing}");
     }
     end(editor).await;

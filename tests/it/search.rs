@@ -60,7 +60,7 @@ async fn every_tool_sees_what_the_user_sees() {
         editor_ref,
         "grep",
         json!({ "pattern": "needle" }),
-        expect![[r#"
+        expect![[r"
             logs/open.log (unsaved)
             1:an ignored needle
 
@@ -80,7 +80,7 @@ async fn every_tool_sees_what_the_user_sees() {
             1:an untitled needle
 
             (6 matching lines in 6 files; 7 files searched)
-            (left out: 1 binary file)"#]],
+            (left out: 1 binary file)"]],
     )
     .await;
     check(
@@ -108,7 +108,7 @@ async fn every_tool_sees_what_the_user_sees() {
         editor_ref,
         "grep",
         json!({ "pattern": "NEEDLE", "-i": true, "mode": "count" }),
-        expect![[r#"
+        expect![[r"
             logs/open.log:1 (unsaved)
             src/come.rs:1 (unsaved)
             src/new/made.rs:1 (unsaved)
@@ -117,19 +117,19 @@ async fn every_tool_sees_what_the_user_sees() {
             untitled:Untitled-1:1 (unsaved)
 
             (6 matching lines in 6 files; 7 files searched)
-            (left out: 1 binary file)"#]],
+            (left out: 1 binary file)"]],
     )
     .await;
     check(
         editor_ref,
         "grep",
         json!({ "pattern": "needle", "output_mode": "files_with_matches", "head_limit": 2, "offset": 2 }),
-        expect![[r#"
+        expect![[r"
             src/come.rs (unsaved)
             src/new/made.rs (unsaved)
 
             (6 files with a match; 7 files searched; shown: 2-3; go on with offset 4)
-            (left out: 1 binary file)"#]],
+            (left out: 1 binary file)"]],
     )
     .await;
     check(
@@ -335,7 +335,7 @@ async fn one_file_is_read_and_changed_as_the_user_sees_it() {
         let grep = editor_ref.ask("ropewalk/callTool", grep).await;
         assert_eq!(grep["structuredContent"]["matches"][0]["text"], "written", "{grep}");
     }
-    expect![[r#"
+    expect![[r"
         --- src/come.rs
         1	nothing
         2	but now a needle
@@ -367,7 +367,7 @@ async fn one_file_is_read_and_changed_as_the_user_sees_it() {
 
         (end of file, 1 line)
         (unsaved: this is the editor's buffer, and there is no such file on the disk)
-    "#]]
+    "]]
     .assert_eq(&told);
     assert_eq!(editor.leave().await, 0);
 }

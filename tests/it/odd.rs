@@ -264,7 +264,7 @@ async fn odd_files_are_written_as_they_are_or_left_alone() {
     ] {
         assert_eq!(got(&odd.folder, name), bytes, "{name}");
     }
-    assert_eq!(std::fs::metadata(odd.folder.join("sparse.log")).unwrap().len(), 1 << 30);
+    assert_eq!(odd.folder.join("sparse.log").metadata().unwrap().len(), 1 << 30);
     for link in ["self", "dangling", "link", "dir/loop"] {
         assert!(odd.folder.join(link).symlink_metadata().unwrap().is_symlink(), "{link}");
     }
@@ -548,7 +548,7 @@ async fn a_line_of_a_hundred_megabytes_is_searched_and_not_written() {
         assert_eq!(result["status"], "error", "{result}");
         assert!(text(&result).starts_with("wide.txt has 104857600 bytes; files above"), "{result}");
     }
-    assert_eq!(std::fs::metadata(folder.join("wide.txt")).unwrap().len(), 100 << 20);
+    assert_eq!(folder.join("wide.txt").metadata().unwrap().len(), 100 << 20);
     end(editor).await;
 }
 

@@ -1,5 +1,6 @@
 //! Searches over the wire: files and buffers as one.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use expect_test::{Expect, expect};
@@ -311,7 +312,7 @@ async fn one_file_is_read_and_changed_as_the_user_sees_it() {
     {
         let read = editor_ref.ask("ropewalk/callTool", json!({ "name": "read", "arguments": { "path": name } })).await;
         assert_eq!(read["structuredContent"]["unsaved"], true, "{read}");
-        told.push_str(&format!("--- {name}\n{}\n", read["content"][0]["text"].as_str().unwrap()));
+        writeln!(told, "--- {name}\n{}", read["content"][0]["text"].as_str().unwrap()).unwrap();
         // Then each is changed where it is: in the editor's buffer.
         let uri = if name.starts_with("untitled") { name.to_owned() } else { format!("file:///w/{name}") };
         let before = editor_ref.buffers[&uri].text.clone();

@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the test makes the world that the binary is put into")]
 
+use std::fmt::Write as _;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -169,13 +170,15 @@ async fn exclude_settings_hold_for_every_search() {
     assert!(told.starts_with("\"a[\" is not a glob"), "{told}");
 }
 
+/// The number of the user `nobody`.
+const NOBODY: u32 = 65534;
+
 /// Runs the binary as somebody to whom the files are closed: as `nobody` where the tests are run by root, to whom nothing
 /// is closed; else as ourselves, for whom the modes suffice.
 fn as_another(world: &World) -> Command {
     if !rustix::process::geteuid().is_root() {
         return world.command(Path::new(BINARY));
     }
-    const NOBODY: u32 = 65534;
     // The build may lie where only root gets to.
     let copy = world.at.join("ropewalk");
     std::fs::copy(BINARY, &copy).unwrap();
@@ -219,7 +222,7 @@ async fn a_file_of_another_user_costs_only_itself_in_every_tool() {
         ("ls", json!({ "path": "shut" })),
     ] {
         let answer = session.told(name, arguments.clone()).await;
-        told.push_str(&format!("{name} {arguments}\n{answer}\n\n"));
+        writeln!(told, "{name} {arguments}\n{answer}\n").unwrap();
     }
     expect_test::expect![[r#"
         read {"file_path":"closed.txt"}

@@ -61,7 +61,7 @@ pub struct SearchSettings {
     pub follow_links: bool,
     /// Whether the text of files that may hold secrets is searched too when they are not named.
     pub secrets: bool,
-    /// Left out besides: globs as in `.gitignore`, relative to each folder that is searched.
+    /// Left out besides: globs as in `.gitignore`, relative to the workspace folder. What a call names itself is searched.
     pub exclude: Vec<String>,
     /// Threads of one search; 0: as many as the machine runs at once, at most 8.
     pub threads: usize,

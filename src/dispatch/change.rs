@@ -11,8 +11,9 @@ use crate::languages::verdict::render_within;
 use crate::languages::{DiagnosticsReport, Edited, Prepared, WaitMode};
 use crate::text::{self, LineBreaks, Text};
 use crate::tool::{ErrorKind, ToolError};
-use crate::workspace::paths::uri_of_path;
-use crate::workspace::{Committed, FileChange, Hunk, Key, LineSpan, Preview, Refusal, RefusalKind};
+use crate::workspace::paths::{path_of_uri, uri_of_path};
+use crate::workspace::search::visible;
+use crate::workspace::{Committed, FileChange, Hunk, Key, LineSpan, Preview, Refusal, RefusalKind, Target};
 
 use super::call::EditResult;
 use super::gate;
@@ -253,7 +254,13 @@ pub(super) fn told_jobs(news: &[String]) -> Option<String> {
 fn told(committed: &Committed, notes: &[String], share: usize) -> Told {
     let shown = &committed.target.shown;
     let mut out = match &committed.before {
-        None => format!("Created {shown} ({}).", counted(lines(&committed.after), "line")),
+        None => {
+            let size = counted(lines(&committed.after), "line");
+            match led(&committed.target) {
+                None => format!("Created {shown} ({size})."),
+                Some((named, path)) => format!("Created {path} ({size}), where {named} leads."),
+            }
+        }
         Some(_) => format!("Changed {shown}: {}.", told_hunks(&committed.hunks)),
     };
     if committed.unsaved {
@@ -266,6 +273,13 @@ fn told(committed: &Committed, notes: &[String], share: usize) -> Told {
         told.note(note);
     }
     told
+}
+
+/// The path that was named, and the one that it leads to, where they are not the same.
+fn led(target: &Target) -> Option<(String, String)> {
+    let Key::File(path) = &target.key else { return None };
+    let named = path_of_uri(&target.uri)?;
+    (named != *path).then(|| (visible(&named), visible(path)))
 }
 
 fn told_hunks(hunks: &[Hunk]) -> String {

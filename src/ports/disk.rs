@@ -4,6 +4,7 @@
 //! in it is refused with [`io::ErrorKind::InvalidInput`]. So what was looked at and approved is what is changed, even
 //! when somebody swaps a folder for a link in between.
 
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -42,10 +43,25 @@ pub struct Metadata {
 /// One name in a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DirEntry {
-    /// The last component. Bytes that are not UTF-8 show as U+FFFD; such a file can be listed, but not named.
+    /// The last component. Bytes that are not UTF-8 show as U+FFFD.
     pub name: String,
+    /// The last component as it is, where it is not UTF-8.
+    pub exact: Option<OsString>,
     /// What it is, links not followed.
     pub kind: FileKind,
+}
+
+impl DirEntry {
+    /// An entry by its last component.
+    pub fn new(name: &OsStr, kind: FileKind) -> DirEntry {
+        let exact = name.to_str().is_none().then(|| name.to_owned());
+        DirEntry { name: name.to_string_lossy().into_owned(), exact, kind }
+    }
+
+    /// The last component as it is.
+    pub fn file_name(&self) -> &OsStr {
+        self.exact.as_deref().unwrap_or(OsStr::new(&self.name))
+    }
 }
 
 /// Reads and writes files.

@@ -405,10 +405,10 @@ impl Disk for MemoryDisk {
                         Node::Link(_) => FileKind::Link,
                         Node::File(_) => FileKind::File,
                     };
-                    Some(DirEntry { name: name.file_name()?.to_string_lossy().into_owned(), kind })
+                    Some(DirEntry::new(name.file_name()?, kind))
                 })
                 .collect();
-            entries.sort_by(|a, b| a.name.cmp(&b.name));
+            entries.sort_by(|a, b| a.file_name().cmp(b.file_name()));
             Ok(entries)
         })
     }

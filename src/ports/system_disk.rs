@@ -74,10 +74,9 @@ impl Disk for SystemDisk {
         let mut entries = Vec::new();
         for entry in std::fs::read_dir(path)? {
             let entry = entry?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            entries.push(DirEntry { name, kind: kind_of(entry.file_type()?) });
+            entries.push(DirEntry::new(&entry.file_name(), kind_of(entry.file_type()?)));
         }
-        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        entries.sort_by(|a, b| a.file_name().cmp(b.file_name()));
         Ok(entries)
     }
 

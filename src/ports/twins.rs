@@ -45,7 +45,7 @@ fn on_both(test: impl Fn(&dyn Disk, &Path)) {
 /// Every name below the folder with what it is, and the content of each file: to show that nothing else changed.
 fn listing(disk: &dyn Disk, folder: &Path) -> Vec<(PathBuf, FileKind, Vec<u8>)> {
     let mut all = Vec::new();
-    for DirEntry { name, kind } in disk.read_dir(folder).unwrap() {
+    for DirEntry { name, kind, .. } in disk.read_dir(folder).unwrap() {
         let path = folder.join(name);
         let bytes = if kind == FileKind::File { disk.read(&path).unwrap() } else { Vec::new() };
         all.push((path.clone(), kind, bytes));

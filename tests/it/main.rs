@@ -9,6 +9,7 @@
 )]
 #![expect(clippy::needless_pass_by_value, reason = "JSON is made where it is passed")]
 
+mod bad;
 mod commands;
 mod documented;
 mod doubles;
@@ -23,6 +24,7 @@ mod into;
 mod lost;
 mod multi;
 mod naive;
+mod odd;
 mod order;
 mod outputs;
 mod patches;
@@ -34,3 +36,4 @@ mod sessions;
 mod slot;
 mod storm;
 mod tidy;
+mod world;

@@ -1,0 +1,307 @@
+//! What a set does on the disk, step by step, and how those steps are taken back, judged by nothing but what the files
+//! hold: so the same way serves a failure in the middle and a crash, and may itself be interrupted and begun anew. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// One step. Every file in it is named by its canonical path, and every content is whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::workspace::commit) enum Step {
+    /// A folder that was not there, whose parent is.
+    Folder(PathBuf),
+    /// A file goes.
+    Delete {
+        /// Which one.
+        path: PathBuf,
+        /// What it holds.
+        old: Vec<u8>,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// A file gets a name that nobody has.
+    Rename {
+        /// Its name.
+        from: PathBuf,
+        /// Its new name.
+        to: PathBuf,
+        /// What it holds.
+        old: Vec<u8>,
+    },
+    /// A file gets another content.
+    Write {
+        /// Which one.
+        path: PathBuf,
+        /// What it holds.
+        old: Vec<u8>,
+        /// What it is to hold.
+        new: Vec<u8>,
+        /// Its permission bits.
+        mode: u32,
+        /// It keeps its inode (other names, another owner), so that a crash may leave it half written.
+        in_place: bool,
+    },
+    /// A file is made.
+    Create {
+        /// Where.
+        path: PathBuf,
+        /// What it is to hold.
+        new: Vec<u8>,
+    },
+}
+
+/// One step back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::workspace::commit) enum Back {
+    /// Removes a folder, if it is empty.
+    Folder(PathBuf),
+    /// Puts a content into the place of what is there now (`None`: nothing is).
+    Put {
+        /// Where.
+        path: PathBuf,
+        /// What is there now.
+        now: Option<Vec<u8>>,
+        /// What is to be there.
+        old: Vec<u8>,
+        /// The permission bits.
+        mode: u32,
+        /// Into the file as it is.
+        in_place: bool,
+    },
+    /// Gives a file its former name again.
+    Rename {
+        /// The name it has.
+        from: PathBuf,
+        /// The name it had.
+        to: PathBuf,
+        /// What it holds.
+        old: Vec<u8>,
+    },
+    /// Removes a file that was made.
+    Remove {
+        /// Which one.
+        path: PathBuf,
+        /// What it holds.
+        new: Vec<u8>,
+    },
+}
+
+/// How a set is taken back.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::workspace::commit) struct Way {
+    /// The steps, in order.
+    pub(in crate::workspace::commit) back: Vec<Back>,
+    /// Files that hold neither what they held before nor what they were to hold: somebody else was at them. They are
+    /// left alone.
+    pub(in crate::workspace::commit) foreign: BTreeSet<PathBuf>,
+}
+
+impl Step {
+    /// The files it is about.
+    pub(in crate::workspace::commit) fn paths(&self) -> Vec<&Path> {
+        match self {
+            Step::Folder(_) => Vec::new(),
+            Step::Delete { path, .. } | Step::Write { path, .. } | Step::Create { path, .. } => vec![path],
+            Step::Rename { from, to, .. } => vec![from, to],
+        }
+    }
+}
+
+/// Whether a content is that of a file that was being overwritten in place: the beginning of the new one, and then the
+/// rest of the old one, or nothing.
+fn half_written(now: &[u8], old: &[u8], new: &[u8]) -> bool {
+    let written = now.iter().zip(new).take_while(|(a, b)| a == b).count();
+    written == now.len() || old.get(written..) == Some(&now[written..])
+}
+
+/// How to get from what the files hold now to what they held before the steps, of which any number, from the first on,
+/// may have been done. `now` has the content of every file that a step names (`None`: there is no such file).
+pub(in crate::workspace::commit) fn way_back(steps: &[Step], now: &BTreeMap<PathBuf, Option<Vec<u8>>>) -> Way {
+    let mut at = now.clone();
+    let mut way = Way::default();
+    for step in steps.iter().rev() {
+        let held = |path: &Path| at.get(path).cloned().flatten();
+        match step {
+            Step::Folder(path) => way.back.push(Back::Folder(path.clone())),
+            Step::Delete { path, old, mode } => match held(path) {
+                None => {
+                    at.insert(path.clone(), Some(old.clone()));
+                    let (path, old) = (path.clone(), old.clone());
+                    way.back.push(Back::Put { path, now: None, old, mode: *mode, in_place: false });
+                }
+                Some(now) if now == *old => {}
+                Some(_) => drop(way.foreign.insert(path.clone())),
+            },
+            Step::Rename { from, to, old } => match (held(from), held(to)) {
+                (Some(now), _) if now == *old => {}
+                (None, Some(now)) if now == *old => {
+                    at.insert(from.clone(), Some(now));
+                    at.insert(to.clone(), None);
+                    way.back.push(Back::Rename { from: to.clone(), to: from.clone(), old: old.clone() });
+                }
+                (None, _) => drop(way.foreign.insert(to.clone())),
+                (Some(_), _) => drop(way.foreign.insert(from.clone())),
+            },
+            Step::Write { path, old, new, mode, in_place } => match held(path) {
+                Some(now) if now == *old => {}
+                Some(now) if now == *new || (*in_place && half_written(&now, old, new)) => {
+                    at.insert(path.clone(), Some(old.clone()));
+                    let (path, old) = (path.clone(), old.clone());
+                    way.back.push(Back::Put { path, now: Some(now), old, mode: *mode, in_place: *in_place });
+                }
+                // A move of the same set may not have come as far: then its file is still at the other name.
+                None if steps.iter().any(|step| matches!(step, Step::Rename { to, .. } if to == path)) => {}
+                _ => drop(way.foreign.insert(path.clone())),
+            },
+            Step::Create { path, new } => match held(path) {
+                None => {}
+                Some(now) if now == *new => {
+                    at.insert(path.clone(), None);
+                    way.back.push(Back::Remove { path: path.clone(), new: now });
+                }
+                // A name that another step of the set empties first, and has not yet.
+                Some(now) if steps.iter().any(|step| empties(step, path, &now)) => {}
+                Some(_) => drop(way.foreign.insert(path.clone())),
+            },
+        }
+    }
+    way
+}
+
+fn empties(step: &Step, path: &Path, now: &[u8]) -> bool {
+    match step {
+        Step::Delete { path: gone, old, .. } | Step::Rename { from: gone, old, .. } => gone == path && old == now,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    type Files = BTreeMap<PathBuf, Option<Vec<u8>>>;
+
+    fn path(name: &str) -> PathBuf {
+        PathBuf::from("/w").join(name)
+    }
+
+    fn files(files: &[(&str, Option<&str>)]) -> Files {
+        files.iter().map(|(name, text)| (path(name), text.map(|text| text.as_bytes().to_vec()))).collect()
+    }
+
+    fn apply(files: &mut Files, step: &Step) {
+        match step {
+            Step::Folder(_) => {}
+            Step::Delete { path, .. } => drop(files.insert(path.clone(), None)),
+            Step::Rename { from, to, .. } => {
+                let held = files.insert(from.clone(), None).flatten();
+                files.insert(to.clone(), held);
+            }
+            Step::Write { path, new, .. } | Step::Create { path, new } => {
+                files.insert(path.clone(), Some(new.clone()));
+            }
+        }
+    }
+
+    fn undo(files: &mut Files, back: &Back) {
+        match back {
+            Back::Folder(_) => {}
+            Back::Put { path, now, old, .. } => {
+                assert_eq!(files.get(path).cloned().flatten(), *now);
+                files.insert(path.clone(), Some(old.clone()));
+            }
+            Back::Rename { from, to, old } => {
+                assert_eq!(files.get(from).cloned().flatten().as_ref(), Some(old));
+                assert_eq!(files.get(to).cloned().flatten(), None);
+                files.insert(from.clone(), None);
+                files.insert(to.clone(), Some(old.clone()));
+            }
+            Back::Remove { path, new } => {
+                assert_eq!(files.get(path).cloned().flatten().as_ref(), Some(new));
+                files.insert(path.clone(), None);
+            }
+        }
+    }
+
+    fn bytes(text: &str) -> Vec<u8> {
+        text.as_bytes().to_vec()
+    }
+
+    /// Everything a set can do, names that change hands included: a is written, b is deleted, c takes b's name and is
+    /// written, d is made under c's name, e and f change names by way of t, g is overwritten in place.
+    fn set([a, b, c, e, f, g]: &[String; 6]) -> (Files, Vec<Step>) {
+        let rename = |from: &str, to: &str, old: &str| Step::Rename { from: path(from), to: path(to), old: bytes(old) };
+        let write = |name: &str, old: &str, new: &str, in_place| Step::Write {
+            path: path(name),
+            old: bytes(old),
+            new: bytes(new),
+            mode: 0o644,
+            in_place,
+        };
+        let steps = vec![
+            Step::Delete { path: path("b"), old: bytes(b), mode: 0o600 },
+            rename("c", "b", c),
+            rename("e", "t", e),
+            rename("f", "e", f),
+            rename("t", "f", e),
+            write("a", a, "new a", false),
+            write("b", c, "new c", false),
+            write("g", g, "new g", true),
+            Step::Create { path: path("c"), new: bytes("new d") },
+        ];
+        let before: Files = [("a", a), ("b", b), ("c", c), ("e", e), ("f", f), ("g", g)]
+            .into_iter()
+            .map(|(name, text)| (path(name), Some(bytes(text))))
+            .chain([(path("t"), None)])
+            .collect();
+        (before, steps)
+    }
+
+    proptest! {
+        /// However far it came, also when contents are equal, and however far taking it back came at the first try.
+        #[test]
+        fn a_set_is_taken_back_from_anywhere(
+            texts in prop::array::uniform6("[ab]{0,2}|new [acdg]|long old text"),
+            done in 0usize..=9, again in 0usize..12, torn in prop::option::of(0usize..6),
+        ) {
+            let (before, steps) = set(&texts);
+            let mut now = before.clone();
+            steps[..done].iter().for_each(|step| apply(&mut now, step));
+            if let (Some(torn), 7) = (torn, done) {
+                let old = &bytes(&texts[5]);
+                let new = &b"new g"[..torn.min(5)];
+                let half = if torn % 2 == 0 { new.to_vec() } else { [new, old.get(new.len()..).unwrap_or_default()].concat() };
+                now.insert(path("g"), Some(half));
+            }
+            let way = way_back(&steps, &now);
+            prop_assert_eq!(&way.foreign, &BTreeSet::new());
+            way.back.iter().take(again).for_each(|back| undo(&mut now, back));
+            let way = way_back(&steps, &now);
+            prop_assert_eq!(&way.foreign, &BTreeSet::new());
+            way.back.iter().for_each(|back| undo(&mut now, back));
+            prop_assert_eq!(now, before);
+        }
+    }
+
+    #[test]
+    fn what_somebody_else_changed_is_left_alone() {
+        let steps = [
+            Step::Write { path: path("a"), old: bytes("1"), new: bytes("2"), mode: 0o644, in_place: false },
+            Step::Delete { path: path("b"), old: bytes("1"), mode: 0o644 },
+            Step::Create { path: path("c"), new: bytes("2") },
+            Step::Rename { from: path("d"), to: path("e"), old: bytes("1") },
+        ];
+        let foreign = |now: &[(&str, Option<&str>)]| {
+            let way = way_back(&steps, &files(now));
+            let foreign: Vec<String> = way.foreign.iter().map(|path| path.display().to_string()).collect();
+            (foreign, way.back.len())
+        };
+        let done = [("a", Some("2")), ("b", None), ("c", Some("2")), ("d", None), ("e", Some("1"))];
+        assert_eq!(foreign(&done), (vec![], 4));
+        let theirs = [("a", Some("x")), ("b", Some("x")), ("c", Some("x")), ("d", None), ("e", Some("x"))];
+        assert_eq!(foreign(&theirs), (["/w/a", "/w/b", "/w/c", "/w/e"].map(str::to_owned).to_vec(), 0));
+        let one = [("a", Some("x")), ("b", None), ("c", Some("2")), ("d", Some("1")), ("e", None)];
+        assert_eq!(foreign(&one), (vec!["/w/a".to_owned()], 2));
+        assert_eq!(foreign(&[("a", None), ("d", None), ("e", None)]).0, ["/w/a", "/w/e"]);
+    }
+}

@@ -19,6 +19,7 @@ mod files;
 mod front;
 mod into;
 mod lost;
+mod many;
 mod multi;
 mod naive;
 mod order;

@@ -113,12 +113,16 @@ fn half_written(now: &[u8], old: &[u8], new: &[u8]) -> bool {
     written == now.len() || old.get(written..) == Some(&now[written..])
 }
 
+/// What every file holds; `None`: there is no such file.
+type Files = BTreeMap<PathBuf, Option<Vec<u8>>>;
+
 /// How to get from what the files hold now to what they held before the steps, of which any number, from the first on,
-/// may have been done. `now` has the content of every file that a step names (`None`: there is no such file).
-pub(in crate::workspace::commit) fn way_back(steps: &[Step], now: &BTreeMap<PathBuf, Option<Vec<u8>>>) -> Way {
+/// may have been done. `now` has every file that a step names.
+pub(in crate::workspace::commit) fn way_back(steps: &[Step], now: &Files) -> Way {
+    let done = done(steps, now);
     let mut at = now.clone();
     let mut way = Way::default();
-    for step in steps.iter().rev() {
+    for (number, step) in steps[..done].iter().enumerate().rev() {
         let held = |path: &Path| at.get(path).cloned().flatten();
         match step {
             Step::Folder(path) => way.back.push(Back::Folder(path.clone())),
@@ -132,24 +136,21 @@ pub(in crate::workspace::commit) fn way_back(steps: &[Step], now: &BTreeMap<Path
                 Some(_) => drop(way.foreign.insert(path.clone())),
             },
             Step::Rename { from, to, old } => match (held(from), held(to)) {
-                (Some(now), _) if now == *old => {}
                 (None, Some(now)) if now == *old => {
                     at.insert(from.clone(), Some(now));
                     at.insert(to.clone(), None);
                     way.back.push(Back::Rename { from: to.clone(), to: from.clone(), old: old.clone() });
                 }
-                (None, _) => drop(way.foreign.insert(to.clone())),
-                (Some(_), _) => drop(way.foreign.insert(from.clone())),
+                (Some(_), Some(now)) if now == *old => drop(way.foreign.insert(from.clone())),
+                _ => drop(way.foreign.insert(to.clone())),
             },
             Step::Write { path, old, new, mode, in_place } => match held(path) {
                 Some(now) if now == *old => {}
-                Some(now) if now == *new || (*in_place && half_written(&now, old, new)) => {
+                Some(now) if now == *new || (number + 1 == done && torn(step, &now)) => {
                     at.insert(path.clone(), Some(old.clone()));
                     let (path, old) = (path.clone(), old.clone());
                     way.back.push(Back::Put { path, now: Some(now), old, mode: *mode, in_place: *in_place });
                 }
-                // A move of the same set may not have come as far: then its file is still at the other name.
-                None if steps.iter().any(|step| matches!(step, Step::Rename { to, .. } if to == path)) => {}
                 _ => drop(way.foreign.insert(path.clone())),
             },
             Step::Create { path, new } => match held(path) {
@@ -158,8 +159,6 @@ pub(in crate::workspace::commit) fn way_back(steps: &[Step], now: &BTreeMap<Path
                     at.insert(path.clone(), None);
                     way.back.push(Back::Remove { path: path.clone(), new: now });
                 }
-                // A name that another step of the set empties first, and has not yet.
-                Some(now) if steps.iter().any(|step| empties(step, path, &now)) => {}
                 Some(_) => drop(way.foreign.insert(path.clone())),
             },
         }
@@ -167,10 +166,60 @@ pub(in crate::workspace::commit) fn way_back(steps: &[Step], now: &BTreeMap<Path
     way
 }
 
-fn empties(step: &Step, path: &Path, now: &[u8]) -> bool {
+/// Whether a file is one that the step, or taking it back, was overwriting.
+fn torn(step: &Step, now: &[u8]) -> bool {
+    matches!(step, Step::Write { old, new, in_place: true, .. }
+        if half_written(now, old, new) || half_written(now, new, old))
+}
+
+/// How many of the steps were done: the number after which the most files hold what they would hold then. Of several
+/// such numbers the last, so that nothing counts as never done that may have been done and changed since.
+fn done(steps: &[Step], now: &Files) -> usize {
+    let mut state = Files::new();
+    for step in steps {
+        let mut first =
+            |path: &PathBuf, held: Option<&Vec<u8>>| drop(state.entry(path.clone()).or_insert(held.cloned()));
+        match step {
+            Step::Folder(_) => {}
+            Step::Delete { path, old, .. } | Step::Write { path, old, .. } => first(path, Some(old)),
+            Step::Rename { from, to, old } => {
+                first(from, Some(old));
+                first(to, None);
+            }
+            Step::Create { path, .. } => first(path, None),
+        }
+    }
+    let is = |state: &Files, path: &Path| now.get(path) == state.get(path);
+    let mut right = state.keys().filter(|path| is(&state, path)).count();
+    let (mut most, mut done) = (right, 0);
+    for (number, step) in (1..).zip(steps) {
+        right -= step.paths().into_iter().filter(|path| is(&state, path)).count();
+        apply(&mut state, step);
+        right += step.paths().into_iter().filter(|path| is(&state, path)).count();
+        let half = match step {
+            Step::Write { path, .. } => {
+                !is(&state, path) && now.get(path).and_then(Option::as_ref).is_some_and(|now| torn(step, now))
+            }
+            _ => false,
+        };
+        if right + usize::from(half) >= most {
+            (most, done) = (right + usize::from(half), number);
+        }
+    }
+    done
+}
+
+fn apply(files: &mut Files, step: &Step) {
     match step {
-        Step::Delete { path: gone, old, .. } | Step::Rename { from: gone, old, .. } => gone == path && old == now,
-        _ => false,
+        Step::Folder(_) => {}
+        Step::Delete { path, .. } => drop(files.insert(path.clone(), None)),
+        Step::Rename { from, to, .. } => {
+            let held = files.insert(from.clone(), None).flatten();
+            files.insert(to.clone(), held);
+        }
+        Step::Write { path, new, .. } | Step::Create { path, new } => {
+            files.insert(path.clone(), Some(new.clone()));
+        }
     }
 }
 
@@ -179,28 +228,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    type Files = BTreeMap<PathBuf, Option<Vec<u8>>>;
-
     fn path(name: &str) -> PathBuf {
         PathBuf::from("/w").join(name)
     }
 
     fn files(files: &[(&str, Option<&str>)]) -> Files {
         files.iter().map(|(name, text)| (path(name), text.map(|text| text.as_bytes().to_vec()))).collect()
-    }
-
-    fn apply(files: &mut Files, step: &Step) {
-        match step {
-            Step::Folder(_) => {}
-            Step::Delete { path, .. } => drop(files.insert(path.clone(), None)),
-            Step::Rename { from, to, .. } => {
-                let held = files.insert(from.clone(), None).flatten();
-                files.insert(to.clone(), held);
-            }
-            Step::Write { path, new, .. } | Step::Create { path, new } => {
-                files.insert(path.clone(), Some(new.clone()));
-            }
-        }
     }
 
     fn undo(files: &mut Files, back: &Back) {
@@ -302,6 +335,8 @@ mod tests {
         assert_eq!(foreign(&theirs), (["/w/a", "/w/b", "/w/c", "/w/e"].map(str::to_owned).to_vec(), 0));
         let one = [("a", Some("x")), ("b", None), ("c", Some("2")), ("d", Some("1")), ("e", None)];
         assert_eq!(foreign(&one), (vec!["/w/a".to_owned()], 2));
-        assert_eq!(foreign(&[("a", None), ("d", None), ("e", None)]).0, ["/w/a", "/w/e"]);
+        // What was not begun is nobody's business.
+        let none = [("a", Some("2")), ("b", Some("1")), ("c", None), ("d", Some("x")), ("e", None)];
+        assert_eq!(foreign(&none), (vec![], 1));
     }
 }

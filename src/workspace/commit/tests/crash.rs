@@ -50,9 +50,13 @@ fn set() -> Vec<FileChange> {
         delete("/w/deleted", "1\n2\n3\n"),
         moved("/w/to deleted", "/w/deleted"),
         moved("/w/moved", "/w/sub/folder/moved"),
-        moved("/w/ring 1", "/w/ring 2"),
+        moved("/w/ring 1", "/w/aside"),
         two("/w/open saved"),
         moved("/w/ring 2", "/w/ring 1"),
+        FileChange {
+            fate: Fate::Moved { to: nothing("/w/ring 2").target },
+            ..change("/w/aside", Replace("1".into(), "one".into()))
+        },
         delete("/w/left", "1\n2\n8\n"),
         change("/w/moved", Replace(String::new(), "made\n".into())),
         change("/w/sub/made", Replace(String::new(), "made\n".into())),
@@ -62,8 +66,11 @@ fn set() -> Vec<FileChange> {
 
 async fn run(machine: &Arc<Machine>, fault: Fault, state: bool, early: bool) -> (Run, bool) {
     let run = machine.start(fault, state, early).await;
-    let done = run.set(&set()).await.is_ok();
-    (run, done)
+    let done = run.set(&set()).await;
+    if let Err(refused) = &done {
+        assert!(run.fuse.blown(), "{}", refused.refusal.message);
+    }
+    (run, done.is_ok())
 }
 
 #[tokio::test]
@@ -81,7 +88,7 @@ async fn a_ring_of_names_and_all_the_rest_is_made() {
         assert_eq!((told("/w/to deleted"), told("/w/left")), ("-", "-"));
         assert_eq!(told("/w/sub/folder/moved"), "640 \"1\\ntwo\\n5\\n\"");
         assert_eq!((told("/w/moved"), told("/w/sub/made")), ("644 \"made\\n\"", "644 \"made\\n\""));
-        assert_eq!((told("/w/ring 1"), told("/w/ring 2")), ("644 \"1\\ntwo\\n7\\n\"", "644 \"1\\ntwo\\n6\\n\""));
+        assert_eq!((told("/w/ring 1"), told("/w/ring 2")), ("644 \"1\\ntwo\\n7\\n\"", "644 \"one\\ntwo\\n6\\n\""));
         assert_eq!((told("file:///w/open"), told("/w/open")), ("1\ntwo\n3\n", "644 \"on the disk\\n\""));
         assert_eq!((told("file:///w/new in buffer"), told("file:///w/open saved")), ("0\ntwo\n3\n", "1\ntwo\n3\n"));
         assert_eq!(world.keys().filter(|name| name.contains("ropewalk")).count(), 0, "{world:?}");

@@ -221,7 +221,10 @@ impl Machine {
         let ports = Ports { disk: Arc::new(disk), clock: Arc::new(SystemClock), random: Arc::new(Seeded::new(1)) };
         let editor = Arc::new(Connection { machine: Arc::clone(self), fuse: Arc::clone(&fuse) });
         let workspace = Arc::new(Workspace::new(ports, editor, documents));
-        workspace.set_settings(Arc::new(Settings::default()));
+        let mut settings = Settings::default();
+        // A refusal is believed when so long nothing has come.
+        settings.commit.echo_ms = 50;
+        workspace.set_settings(Arc::new(settings));
         workspace.set_roots(Roots { folders: vec!["/w".into()] });
         if state {
             workspace.set_state_dir(Some(STATE.into()));
@@ -295,9 +298,11 @@ impl Machine {
                 let told = if kind == FileKind::File {
                     let mode = self.disk.metadata(&path).unwrap().mode;
                     format!("{mode:o} {:?}", String::from_utf8(self.disk.bytes(&path).unwrap()).unwrap())
-                } else {
+                } else if kind == FileKind::Directory {
                     todo.push(path.clone());
                     "folder".to_owned()
+                } else {
+                    "link".to_owned()
                 };
                 world.insert(path.display().to_string(), told);
             }
@@ -308,10 +313,11 @@ impl Machine {
         world
     }
 
-    /// The files of the journal.
+    /// The files of the journal that say something.
     pub(super) fn journal(&self) -> Vec<String> {
-        let entries = self.disk.read_dir(&Path::new(STATE).join("journal")).unwrap_or_default();
-        entries.into_iter().map(|entry| entry.name).filter(|name| !name.ends_with(".lock")).collect()
+        let folder = Path::new(STATE).join("journal");
+        let names = self.disk.read_dir(&folder).unwrap_or_default().into_iter().map(|entry| entry.name);
+        names.filter(|name| self.disk.bytes(folder.join(name)).is_some_and(|bytes| !bytes.is_empty())).collect()
     }
 }
 

@@ -114,7 +114,7 @@ fn hello(folder: &str) -> Value {
         "capabilities": {
             "general": { "positionEncodings": ["utf-8"] },
             "workspace": { "applyEdit": true },
-            "experimental": { "ropewalk": { "resync": false, "approve": true } },
+            "experimental": { "ropewalk": { "approve": true, "events": true } },
         },
     })
 }

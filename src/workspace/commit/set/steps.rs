@@ -177,8 +177,9 @@ fn torn(step: &Step, now: &[u8]) -> bool {
 fn done(steps: &[Step], now: &Files) -> usize {
     let mut state = Files::new();
     for step in steps {
-        let mut first =
-            |path: &PathBuf, held: Option<&Vec<u8>>| drop(state.entry(path.clone()).or_insert(held.cloned()));
+        let mut first = |path: &PathBuf, held: Option<&Vec<u8>>| {
+            state.entry(path.clone()).or_insert_with(|| held.cloned());
+        };
         match step {
             Step::Folder(_) => {}
             Step::Delete { path, old, .. } | Step::Write { path, old, .. } => first(path, Some(old)),
@@ -262,7 +263,7 @@ mod tests {
 
     /// Everything a set can do, names that change hands included: a is written, b is deleted, c takes b's name and is
     /// written, d is made under c's name, e and f change names by way of t, g is overwritten in place.
-    fn set([a, b, c, e, f, g]: &[String; 6]) -> (Files, Vec<Step>) {
+    fn set([edited, gone, moved, one, two, linked]: &[String; 6]) -> (Files, Vec<Step>) {
         let rename = |from: &str, to: &str, old: &str| Step::Rename { from: path(from), to: path(to), old: bytes(old) };
         let write = |name: &str, old: &str, new: &str, in_place| Step::Write {
             path: path(name),
@@ -272,17 +273,17 @@ mod tests {
             in_place,
         };
         let steps = vec![
-            Step::Delete { path: path("b"), old: bytes(b), mode: 0o600 },
-            rename("c", "b", c),
-            rename("e", "t", e),
-            rename("f", "e", f),
-            rename("t", "f", e),
-            write("a", a, "new a", false),
-            write("b", c, "new c", false),
-            write("g", g, "new g", true),
+            Step::Delete { path: path("b"), old: bytes(gone), mode: 0o600 },
+            rename("c", "b", moved),
+            rename("e", "t", one),
+            rename("f", "e", two),
+            rename("t", "f", one),
+            write("a", edited, "new a", false),
+            write("b", moved, "new c", false),
+            write("g", linked, "new g", true),
             Step::Create { path: path("c"), new: bytes("new d") },
         ];
-        let before: Files = [("a", a), ("b", b), ("c", c), ("e", e), ("f", f), ("g", g)]
+        let before: Files = [("a", edited), ("b", gone), ("c", moved), ("e", one), ("f", two), ("g", linked)]
             .into_iter()
             .map(|(name, text)| (path(name), Some(bytes(text))))
             .chain([(path("t"), None)])

@@ -206,7 +206,11 @@ impl Recovery {
         let own = self.inner.own.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(own) = own {
             // Whoever had to finish a set has; the files of one that did not are found without the lock, too.
-            let _ = apart(move || Ok(own.leave())).await;
+            let left = move || {
+                own.leave();
+                Ok(())
+            };
+            let _ = apart(left).await;
         }
     }
 

@@ -30,9 +30,9 @@ pub(super) struct Reverse {
 impl Reverse {
     /// For an edit of these texts; byte order marks aside.
     pub(super) fn new(before: &Text, after: &Text, known: Known) -> Reverse {
-        let bare = |text: &Text| match text.slice(0..BOM.len_utf8()).starts_with(BOM) {
-            true => text.spliced(&[Splice { range: 0..BOM.len_utf8(), text: String::new() }]),
-            false => text.clone(),
+        let bare = |text: &Text| {
+            let mark = if text.slice(0..BOM.len_utf8()).starts_with(BOM) { BOM.len_utf8() } else { 0 };
+            text.spliced(&[Splice { range: 0..mark, text: String::new() }])
         };
         Reverse { before: bare(before), after: bare(after), known }
     }
@@ -42,9 +42,8 @@ impl Reverse {
         let strict = self.before.same_lines(&self.after);
         let same = |text: &Text| if strict { text == now } else { text.same_lines(now) };
         match (same(&self.before), same(&self.after), self.known) {
-            (true, _, _) => return End::NotThere,
+            (true, _, _) | (false, false, Known::Exact) => return End::NotThere,
             (false, true, _) | (false, false, Known::Landed) => return End::Merged,
-            (false, false, Known::Exact) => return End::NotThere,
             (false, false, Known::Unknown) => {}
         }
         // What was changed since may have changed the edit's own text, so that its absence proves nothing: the text
@@ -152,7 +151,7 @@ mod tests {
             above in prop::option::of("[x-z]{1,3}\n"), below in prop::option::of("[x-z]{1,3}\n"),
         ) {
             let before = lines.concat();
-            let mut changed = lines.clone();
+            let mut changed = lines;
             changed[old] = new;
             let after = changed.concat();
             let typed = |text: &str| [above.as_deref().unwrap_or(""), text, below.as_deref().unwrap_or("")].concat();

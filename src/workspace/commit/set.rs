@@ -113,7 +113,10 @@ pub(in crate::workspace) async fn commit_set(
             "Documents were opened and closed again and again while they were being changed; nothing was changed.";
         Err(Refusal::new(RefusalKind::Conflict, words).into())
     });
-    made.await.unwrap_or_else(|| Err(Refusal::new(RefusalKind::Cancelled, "Cancelled: the program is ending.").into()))
+    let Some(made) = made.await else {
+        return Err(Refusal::new(RefusalKind::Cancelled, "Cancelled: the program is ending.").into());
+    };
+    made
 }
 
 /// The keys of all files and documents that are touched, in their order.
@@ -408,20 +411,20 @@ fn told(
     }
     if left.is_empty() {
         let unknown = if refusal.kind == RefusalKind::Unknown { " beside it" } else { "" };
-        message.push_str(&format!(
+        message.extend([format!(
             "\nThe {count} files of the call are changed together or not at all: nothing{unknown} was changed."
-        ));
+        )]);
         return Refusal { message, ..refusal };
     }
-    message.push_str(&format!(
+    message.extend([format!(
         "\nThe {count} files of the call are changed together or not at all, but this could not be taken back:"
-    ));
+    )]);
     for at in left.keys() {
         let why = reasons.get(at).map_or("", String::as_str);
-        message.push_str(&format!("\n- {}: {why}", plan.items[*at].change.target.shown));
+        message.extend([format!("\n- {}: {why}", plan.items[*at].change.target.shown)]);
     }
     if let Some(kept) = kept {
-        message.push_str(&format!("\nFormer texts are in {}.", kept.display()));
+        message.extend([format!("\nFormer texts are in {}.", kept.display())]);
     }
     message.push_str("\nRead these files again before anything else.");
     Refusal { message, ..refusal }

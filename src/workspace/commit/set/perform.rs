@@ -94,11 +94,10 @@ fn one(desk: &Desk, plan: &Plan, step: &Step, journalled: bool) -> Result<(), Fa
 
 fn refusal(desk: &Desk, plan: &Plan, step: &Step, error: &io::Error) -> Refusal {
     let (path, old, doing) = match step {
-        Step::Folder(path) => (path, None, "made"),
         Step::Delete { path, old, .. } => (path, Some(old), "deleted"),
         Step::Rename { from, old, .. } => (from, Some(old), "moved"),
         Step::Write { path, old, .. } => (path, Some(old), "written"),
-        Step::Create { path, .. } => (path, None, "made"),
+        Step::Folder(path) | Step::Create { path, .. } => (path, None, "made"),
     };
     let shown = shown(plan, path);
     match (error.kind(), old) {

@@ -49,7 +49,7 @@ impl AnyTool for Several {
             parallel: false,
             deferred: false,
             free_form: None,
-            deadline: Duration::from_secs(60),
+            deadline: Duration::from_mins(1),
             aliases: &[],
             names: &[],
         }

@@ -169,7 +169,7 @@ mod tests {
         let after = change
             .rewrite
             .rewrite(before.map(text).as_ref())
-            .map(|rewritten| before.map(text).unwrap_or_else(|| text("")).spliced(&rewritten.splices).to_string());
+            .map(|rewritten| before.map_or_else(|| text(""), text).spliced(&rewritten.splices).to_string());
         let fate = match &change.fate {
             Fate::Stays => String::new(),
             Fate::Deleted => " deleted".to_owned(),

@@ -9,6 +9,8 @@ use super::machine::{Fault, Machine};
 use crate::editor::{FileChangeKind, News};
 use crate::ports::{Disk as _, MemoryDisk};
 use crate::workspace::RefusalKind;
+use crate::workspace::commit::journal::{Own, Record, orphans};
+use crate::workspace::commit::set::Step;
 use crate::workspace::commit::{Fate, FileChange};
 
 fn two(path: &str) -> FileChange {
@@ -211,8 +213,6 @@ async fn a_running_program_keeps_its_journal() {
     let disk = Arc::new(MemoryDisk::new().with_dir("/s"));
     let port: Arc<dyn crate::ports::Disk> = disk.clone();
     let random = crate::ports::Seeded::new(7);
-    use crate::workspace::commit::journal::{Own, Record, orphans};
-    use crate::workspace::commit::set::Step;
     let mut own = Own::take(&port, &random, "/s".as_ref()).unwrap();
     let steps = vec![Step::Create { path: "/w/x".into(), new: b"x".to_vec() }];
     own.begin(&Record { folders: vec!["/w".into()], steps, documents: Vec::new() }).unwrap();

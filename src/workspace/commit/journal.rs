@@ -340,7 +340,9 @@ pub(super) fn orphans(disk: &dyn Disk, state_dir: &Path, folders: &[PathBuf]) ->
                 Some(record) if record.concerns(folders) => {
                     let within: BTreeSet<&Path> =
                         record.steps.iter().flat_map(Step::paths).filter_map(Path::parent).collect();
-                    within.into_iter().for_each(|folder| sweep(disk, folder, &name));
+                    for folder in within {
+                        sweep(disk, folder, &name);
+                    }
                     found.push(Orphan { path, record, _lock: Arc::clone(&lock) });
                 }
                 Some(_) => {}

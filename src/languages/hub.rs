@@ -57,6 +57,8 @@ pub(super) enum Event {
     Progress { source: String, token: String, kind: ProgressKind },
     /// We made, changed or removed a file.
     File(FileChanged),
+    /// A file was read again: its text, if it is one.
+    Reread { key: Key, text: String },
     /// A server was looked for.
     Found { key: Key, kind: String, finding: Finding },
     /// A server said something; `run` counts its starts.
@@ -78,6 +80,8 @@ pub(super) enum Event {
 pub(super) enum Effect {
     /// Look for a server of one kind for a document; the answer is [`Event::Found`].
     Find { key: Key, kind: String, candidates: Vec<Arc<Server>>, folder: Option<PathBuf> },
+    /// Read a file again; the answer is [`Event::Reread`].
+    Reread { key: Key },
     /// Start a server.
     Start { id: ServerId, run: u32, server: Arc<Server>, command: Vec<String>, root: Option<Root> },
     /// Tell a server something.
@@ -271,6 +275,7 @@ impl Hub {
             Event::EditorSources { uri, sources } => self.editor_sources(&uri, sources, now),
             Event::Progress { source, token, kind } => self.editor_progress(&source, token, kind, now),
             Event::File(change) => self.file(&change, now),
+            Event::Reread { key, text } => self.reread(&key, &text, now),
             Event::Found { key, kind, finding } => self.found(&key, kind, finding, now),
             Event::Server { id, run, event } => self.server(id, run, event, now),
             Event::Wait { id, request } => self.wait(id, request, now),

@@ -1,7 +1,7 @@
 //! Reads the queue of events, asks the hub what to do, and does it.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,6 +30,8 @@ pub(super) trait Servers: Send + Sync + 'static {
     async fn find(&self, key: &Key, candidates: &[Arc<Server>], folder: Option<PathBuf>) -> Finding;
     /// See [`Supervisor::start`].
     async fn start(&self, server: &Server, command: &[String], root: Option<&Root>) -> Result<Pipes, String>;
+    /// See [`Supervisor::read`].
+    async fn read(&self, path: &Path) -> Option<String>;
     /// See [`Supervisor::trusted`].
     fn trusted(&self, roots: Vec<PathBuf>) -> Vec<PathBuf>;
     /// See [`Supervisor::locate`].
@@ -44,6 +46,10 @@ impl Servers for Supervisor {
 
     async fn start(&self, server: &Server, command: &[String], root: Option<&Root>) -> Result<Pipes, String> {
         Supervisor::start(self, server, command, root).await
+    }
+
+    async fn read(&self, path: &Path) -> Option<String> {
+        Supervisor::read(self, path).await
     }
 
     fn trusted(&self, roots: Vec<PathBuf>) -> Vec<PathBuf> {
@@ -131,6 +137,18 @@ impl Runner {
                 tokio::spawn(async move {
                     let finding = servers.find(&key, &candidates, folder).await;
                     queue.send(Event::Found { key, kind, finding });
+                    drop(on_its_way);
+                });
+            }
+            Effect::Reread { key } => {
+                let (servers, queue) = (Arc::clone(&self.servers), self.queue.clone());
+                let on_its_way = queue.unsent.add();
+                tokio::spawn(async move {
+                    if let Key::File(path) = &key
+                        && let Some(text) = servers.read(path).await
+                    {
+                        queue.send(Event::Reread { key, text });
+                    }
                     drop(on_its_way);
                 });
             }

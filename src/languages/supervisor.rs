@@ -17,7 +17,7 @@ use super::known::Server;
 use crate::permissions::Trust;
 use crate::ports::{Disk, Ports};
 use crate::process::{Exit, Launch, Programs, SystemPrograms};
-use crate::workspace::Key;
+use crate::workspace::{Key, codec};
 
 /// A server that ends so often within [`WINDOW`] is not started again.
 const MOST_ENDS: usize = 5;
@@ -30,6 +30,9 @@ const PROBE: Duration = Duration::from_secs(10);
 
 /// Folders above a file that are searched for a marker, when it is in no workspace folder.
 const CLIMB: usize = 8;
+
+/// Files with more bytes are not read again when others change them.
+const LONGEST: u64 = 8 * 1024 * 1024;
 
 /// Folders of a root in which projects keep programs of their own, in the order of preference.
 const LOCAL: &[&str] = &["node_modules/.bin", ".venv/bin", "venv/bin"];
@@ -286,6 +289,17 @@ impl Supervisor {
             Arc::new(move || crate::process::resident(group)) as Weigh
         });
         Ok(Pipes { reader: started.reader, writer: started.writer, child: started.child, memory })
+    }
+
+    /// The text of a file; `None` when it cannot be read, is no text, or is too long for a server.
+    pub(super) async fn read(&self, path: &Path) -> Option<String> {
+        let (disk, path) = (Arc::clone(&self.ports.disk), path.to_owned());
+        let read = tokio::task::spawn_blocking(move || {
+            let short = disk.metadata(&path).is_ok_and(|found| found.len <= LONGEST);
+            let bytes = short.then(|| disk.read(&path).ok()).flatten()?;
+            Some(codec::decode(&bytes).ok()?.text)
+        });
+        read.await.ok().flatten()
     }
 
     /// Which of these roots are trusted.

@@ -335,6 +335,12 @@ impl Hub {
         }
     }
 
+    /// A file that others changed holds this text: servers that have it hear of it at once, and not when a tool looks.
+    pub(super) fn reread(&mut self, key: &Key, text: &str, now: Instant) {
+        let Some(breaks) = self.docs.get(key).map(|doc| doc.now().text.breaks()) else { return };
+        self.on_disk(key, &Text::new(text, breaks), now);
+    }
+
     /// Closes the files that nobody looked at for longest.
     fn forget_files(&mut self, keep: &Key, now: Instant) {
         let idle = |(key, doc): &(&Key, &Doc)| doc.open.is_none() && *key != keep && !self.is_waited_for(key);

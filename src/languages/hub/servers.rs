@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::documents::Place;
 use super::{Census, Effect, Finding, Hub, ServerId, SourceKey, Work};
-use crate::editor::{FileChangeKind, FileChanged};
+use crate::editor::{FileChangeKind, FileChanged, Origin};
 use crate::languages::client::{Command, Root, STATUS, ServerEvent};
 use crate::languages::known::Server;
 use crate::languages::settle::Habits;
@@ -437,6 +437,13 @@ impl Hub {
         for id in ids {
             self.stop(id, GRACE);
         }
+        // One that could not be started, because its program was another one by now, may be now.
+        let down: Vec<ServerId> =
+            self.running.iter().filter(|running| matches!(running.phase, Phase::Down { .. })).map(|of| of.id).collect();
+        for id in if self.over { Vec::new() } else { down } {
+            self.running[id].restarts = Restarts::default();
+            self.start(id);
+        }
         self.docs.values_mut().for_each(super::Doc::look_again);
         let wanted: Vec<Key> = self.docs.iter().filter(|(_, doc)| doc.wanted).map(|(key, _)| key.clone()).collect();
         for key in &wanted {
@@ -506,6 +513,12 @@ impl Hub {
         let ids: Vec<ServerId> = self.running.iter().filter(|running| running.up()).map(|running| running.id).collect();
         for id in ids {
             self.tell(id, Command::Watched(vec![(uri.clone(), kind)]));
+        }
+        // What we write ourselves is known; what others do to a file that servers have from us is read again.
+        if let Some(key) = self.key_of(&change.uri).filter(|_| change.by == Origin::User && kind != 3)
+            && self.docs.get(&key).is_some_and(|doc| doc.open.is_none() && !doc.unborn)
+        {
+            self.effects.push(Effect::Reread { key });
         }
     }
 

@@ -792,6 +792,26 @@ mod tests {
         assert!(names.len() >= 25, "{}", names.len());
     }
 
+    /// `docs/SERVERS.md` has a row for each server, in the order of the table.
+    #[test]
+    fn the_page_has_every_row() {
+        let page = include_str!("../../../docs/SERVERS.md");
+        let (before, _) = page.split_once("<!-- table -->\n").unwrap();
+        let mut expected = format!(
+            "{before}<!-- table -->\n| server | kind | command | languages | markers |\n|---|---|---|---|---|\n"
+        );
+        for known in KNOWN {
+            let marks = [(known.runs_project_code, "*"), (known.shares_process, "+")];
+            let marks: Vec<&str> = marks.iter().filter(|mark| mark.0).map(|mark| mark.1).collect();
+            let markers = known.markers.join(" ");
+            let markers = if known.only_with_marker { format!("({markers})") } else { markers };
+            let name = [&[known.name], marks.as_slice()].concat().join(" ");
+            let (command, languages) = (known.command.join(" "), known.languages.join(" "));
+            expected.push_str(&format!("| {name} | {} | `{command}` | {languages} | {markers} |\n", known.kind));
+        }
+        expect_test::expect_file!["../../../docs/SERVERS.md"].assert_eq(&expected);
+    }
+
     #[test]
     fn who_runs_without_trust() {
         let without: Vec<&str> =

@@ -425,3 +425,32 @@ async fn several_servers_check_one_language() {
          ruff fresh@2 150ms new=[0:0 ruff] resolved=0 unchanged=0"
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_file_that_others_changed_is_read_again() {
+    let mut bench = Bench::new();
+    let file = target("a.py");
+    bench.languages.look(&file, Some("python"), &Text::new("a\n", LineBreaks::Lf));
+    let mut server = bench.server().await;
+    server.initialize(PUSHES()).await;
+    server.expect("textDocument/didOpen").await;
+    let change = |by: Origin| {
+        let uri = file.uri.clone();
+        bench.languages.file_changed(&FileChanged { uri, kind: FileChangeKind::Changed, by });
+    };
+    // The branch was changed, say.
+    lock(&bench.stage.disk).insert("/w/a.py".into(), "b\n".into());
+    change(Origin::User);
+    let told = server.expect("textDocument/didChange").await;
+    assert_eq!(told["params"]["textDocument"]["version"], 102);
+    server.expect("textDocument/didSave").await;
+    // The same once more is no news; what we write ourselves is known.
+    change(Origin::User);
+    lock(&bench.stage.disk).insert("/w/a.py".into(), "c\n".into());
+    change(Origin::Agent);
+    bench.quiesce().await;
+    lock(&bench.stage.disk).insert("/w/a.py".into(), "d\n".into());
+    change(Origin::User);
+    let told = server.expect("textDocument/didChange").await;
+    assert_eq!(told["params"]["textDocument"]["version"], 103);
+}

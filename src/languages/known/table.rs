@@ -89,6 +89,7 @@ pub(super) const KNOWN: &[Known] = &[
         command: &["basedpyright-langserver", "--stdio"],
         languages: &["python"],
         markers: &["pyproject.toml", "pyrightconfig.json", "setup.py", "setup.cfg", "requirements.txt"],
+        shares_process: true,
         // Both ask for their settings by section; openFilesOnly keeps them from reading a whole tree.
         settings: r#"{"python": {}, "python.analysis": {"diagnosticMode": "openFilesOnly"},
             "basedpyright": {}, "basedpyright.analysis": {"diagnosticMode": "openFilesOnly"}}"#,
@@ -103,6 +104,7 @@ pub(super) const KNOWN: &[Known] = &[
         command: &["pyright-langserver", "--stdio"],
         languages: &["python"],
         markers: &["pyproject.toml", "pyrightconfig.json", "setup.py", "setup.cfg", "requirements.txt"],
+        shares_process: true,
         settings: r#"{"python": {}, "python.analysis": {"diagnosticMode": "openFilesOnly"}, "pyright": {}}"#,
         // Left alone, it asks the interpreter of a `.venv` in the folder for its search paths: a program of the project.
         untrusted: r#"{"python": {"pythonPath": "${python}"}}"#,
@@ -797,18 +799,17 @@ mod tests {
     fn the_page_has_every_row() {
         let page = include_str!("../../../docs/SERVERS.md");
         let (before, _) = page.split_once("<!-- table -->\n").unwrap();
-        let mut expected = format!(
-            "{before}<!-- table -->\n| server | kind | command | languages | markers |\n|---|---|---|---|---|\n"
-        );
-        for known in KNOWN {
+        let head = "| server | kind | command | languages | markers |\n|---|---|---|---|---|\n";
+        let rows = KNOWN.iter().map(|known| {
             let marks = [(known.runs_project_code, "*"), (known.shares_process, "+")];
             let marks: Vec<&str> = marks.iter().filter(|mark| mark.0).map(|mark| mark.1).collect();
             let markers = known.markers.join(" ");
             let markers = if known.only_with_marker { format!("({markers})") } else { markers };
             let name = [&[known.name], marks.as_slice()].concat().join(" ");
-            let (command, languages) = (known.command.join(" "), known.languages.join(" "));
-            expected.push_str(&format!("| {name} | {} | `{command}` | {languages} | {markers} |\n", known.kind));
-        }
+            let (kind, command, languages) = (known.kind, known.command.join(" "), known.languages.join(" "));
+            format!("| {name} | {kind} | `{command}` | {languages} | {markers} |\n")
+        });
+        let expected = format!("{before}<!-- table -->\n{head}{}", rows.collect::<String>());
         expect_test::expect_file!["../../../docs/SERVERS.md"].assert_eq(&expected);
     }
 

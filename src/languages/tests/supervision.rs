@@ -237,12 +237,12 @@ async fn where_it_cannot_each_root_has_its_own() {
     assert_eq!(closed["params"]["textDocument"]["uri"], "file:///v/b.py");
     assert_eq!(bench.states().await, ["ruff /w running", "ruff /v running"]);
     // One that may not share a process by the table never does.
-    let mut bench = Bench::without(&["ruff", "pyright"]);
+    let mut bench = Bench::without(&["tsc", "eslint"]);
     bench.folders(&["/w", "/v"]);
-    bench.open("a.py", "a\n");
+    bench.look("/w/a.ts", "typescript");
     bench.server().await.initialize(takes_folders()).await;
-    bench.look("/v/b.py", "python");
-    assert_eq!(bench.server().await.name, "basedpyright");
+    bench.look("/v/b.ts", "typescript");
+    assert_eq!(bench.server().await.name, "typescript-language-server");
 }
 
 #[tokio::test(start_paused = true)]

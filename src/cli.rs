@@ -3,6 +3,7 @@
 pub(crate) mod call;
 pub(crate) mod desk;
 pub(crate) mod doctor;
+pub(crate) mod fake_server;
 pub(crate) mod scenario;
 pub(crate) mod show;
 
@@ -66,10 +67,12 @@ pub(crate) enum Command {
     Call(call::Call),
     /// List the tools.
     Tools(Tools),
-    /// Print the JSON Schemas of the protocol.
+    /// Print the JSON Schemas of the protocol, and that of the fake server's script.
     Schema,
     /// Tell which language servers are found, what is trusted, and how to get the rest.
     Doctor,
+    /// Play a language server that behaves, or misbehaves, as a script says: for tests of what talks to servers.
+    FakeServer(fake_server::FakeServer),
 }
 
 /// `ropewalk tools`
@@ -180,8 +183,10 @@ pub(crate) async fn tools(common: &Common, tools: &Tools) -> u8 {
     0
 }
 
-/// Prints the JSON Schemas of the protocol.
+/// Prints the JSON Schemas of the protocol, and that of the fake server's script.
 pub(crate) fn schema() -> u8 {
-    say(&format!("{}\n", serde_json::to_string_pretty(&server::protocol::schemas()).unwrap_or_default()));
+    let mut schemas = server::protocol::schemas();
+    schemas["fakeServerScript"] = ropewalk::fake_server::schema();
+    say(&format!("{}\n", serde_json::to_string_pretty(&schemas).unwrap_or_default()));
     0
 }

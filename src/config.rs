@@ -1,6 +1,7 @@
 //! Settings as plain structs with their defaults. What the editor sends is checked key by key: a wrong value is told and
 //! its default used, never the whole dropped.
 
+mod formatter;
 mod hooks;
 mod parse;
 mod permissions;
@@ -10,6 +11,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use formatter::{FormatterMode, FormatterSettings};
 pub use hooks::{Hook, HookSettings, OnFailure};
 pub use parse::Remark;
 pub use permissions::{GuardSettings, Mode, PermissionSettings};
@@ -28,6 +30,8 @@ pub struct Settings {
     pub read: ReadSettings,
     /// Diagnostics after edits.
     pub diagnostics: DiagnosticsSettings,
+    /// The formatter after changes.
+    pub formatter: FormatterSettings,
     /// How much a model is shown.
     pub output: OutputSettings,
     /// How many calls run at once.
@@ -57,7 +61,7 @@ pub struct SearchSettings {
     pub follow_links: bool,
     /// Whether the text of files that may hold secrets is searched too when they are not named.
     pub secrets: bool,
-    /// Left out besides: globs as in `.gitignore`, relative to each folder that is searched.
+    /// Left out besides: globs as in `.gitignore`, relative to the workspace folder. What a call names itself is searched.
     pub exclude: Vec<String>,
     /// Threads of one search; 0: as many as the machine runs at once, at most 8.
     pub threads: usize,

@@ -5,9 +5,11 @@
 
 mod absent;
 mod session_news;
+mod texts;
 
 pub use absent::Absent;
 pub use session_news::{ModeChanged, Todo, TodoPriority, TodoStatus, TodosChanged};
+pub use texts::{FormatParams, FormatResult, SaveFailure, SaveParams, SaveResult};
 
 use std::time::Duration;
 
@@ -258,7 +260,7 @@ pub enum Origin {
     Agent,
     /// The person.
     User,
-    /// The editor by itself, for instance a formatter on save.
+    /// A formatter: the editor's when it saves, or one that ran after a tool call.
     Editor,
 }
 
@@ -406,6 +408,8 @@ pub enum News {
     Mode(ModeChanged),
     /// `ropewalk/toolsChanged`
     Tools(ToolsChanged),
+    /// `ropewalk/lateDiagnostics`, as a report of diagnostics in JSON
+    LateDiagnostics(Value),
 }
 
 /// The list of tools is another one now: `ropewalk/toolsChanged`.
@@ -436,6 +440,16 @@ pub trait Editor: Send + Sync + 'static {
     async fn pull_diagnostics(&self, uri: &str, deadline: Duration) -> Result<(), AskError>;
     /// Tells it something, in order, without waiting.
     fn tell(&self, news: News);
+    /// Asks how its formatter would change a document of this version; `None`: it has no formatter for it.
+    async fn format(&self, uri: &str, version: i32, deadline: Duration) -> Result<Option<Vec<TextEdit>>, AskError> {
+        let _ = (uri, version, deadline);
+        Err(AskError::Unsupported)
+    }
+    /// Asks it to save documents. What it answers is not believed; the disk is looked at.
+    async fn save(&self, uris: &[String], deadline: Duration) -> Result<SaveResult, AskError> {
+        let _ = (uris, deadline);
+        Err(AskError::Unsupported)
+    }
     /// Asks it to run a tool of its own. A call that is no longer waited for is taken back.
     async fn run_tool(&self, params: RunToolParams, deadline: Duration) -> Result<RunToolResult, AskError> {
         let _ = (params, deadline);

@@ -2,9 +2,12 @@
 //!
 //! [`Languages`] puts everything that happens on one queue and decides nothing; `hub` decides and does nothing;
 //! `supervisor` and `client` do what it decides. Reading order: `known` (the servers), `settle` (when is an answer about
-//! the text), `hub` (documents, servers, waits), `problems` and `verdict` (what is told).
+//! the text), `hub` (documents, servers, waits), `problems` and `verdict` (what is told), `ask` (everything else that a
+//! server of ours knows).
 
+pub mod ask;
 mod client;
+mod format;
 mod hub;
 pub mod known;
 pub mod problems;
@@ -23,11 +26,12 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+pub use format::{Formatted, applied};
 pub use known::language_of;
 pub use sources::{Delivery, Forwarded, ProgressKind, SourceName, StampedBy};
 pub use verdict::DiagnosticsReport;
 
-use self::hub::{Asked, Base, Census, Event, Hub, Request, ServerId, WaitId};
+use self::hub::{AskId, Asked, Base, Census, Event, Hub, Request, ServerId, WaitId};
 use self::problems::SYNTAX;
 use self::run::{Queue, Runner, Servers};
 use self::supervisor::Supervisor;
@@ -53,6 +57,13 @@ impl Prepared {
     /// The language id the editor gave the document, and its text before the edit.
     pub fn before(&self) -> (Option<&str>, &Text) {
         (self.language_id.as_deref(), &self.text)
+    }
+
+    /// The same document before another edit that followed this one, of this text. What its sources last said stays what
+    /// they said before the first.
+    #[must_use]
+    pub fn then(&self, text: Text) -> Prepared {
+        Prepared { text, ..self.clone() }
     }
 }
 
@@ -131,6 +142,7 @@ pub struct Languages {
 #[derive(Default)]
 struct Shared {
     waits: Mutex<HashMap<WaitId, oneshot::Sender<DiagnosticsReport>>>,
+    asks: Mutex<HashMap<AskId, ask::Offered>>,
     late: Mutex<Vec<DocumentReport>>,
     census: Mutex<Vec<Census>>,
     /// What is on its way to each server, with its name.

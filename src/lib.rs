@@ -9,6 +9,7 @@
 //! | [`ports`] | 0 | the world behind traits: disk, clock, randomness; the real ones and their twins in memory |
 //! | [`editor`] | 1 | the port to the editor: what we may ask of it and tell it |
 //! | [`replace`] | 1 | pure: the cascade that finds the place an edit means |
+//! | [`patch`] | 1 | pure: patch formats, parsed and applied |
 //! | [`permissions`] | 1 | pure: trust, and what a call may do without asking |
 //! | [`syntax`] | 1 | pure: the embedded tree-sitter check |
 //! | [`outputs`] | 1 | whole outputs: kept, cut, marked, compressed, looked at again |
@@ -22,6 +23,7 @@
 //! | [`tools`] | 5 | the table of tools, one file each |
 //! | [`dispatch`] | 6 | the life of a call, in one straight line |
 //! | [`server`] | 7 | the front: LSP and our own methods over stdio |
+//! | [`fake_server`] | 7 | a language server by a script, for tests of what talks to servers |
 //!
 //! A message flows one way: bytes, `server::ordered`, then either the workspace at once (text sync) or dispatch, a tool,
 //! the workspace and the languages, the shape of the answer, and the outbox.
@@ -29,9 +31,11 @@
 pub mod config;
 pub mod dispatch;
 pub mod editor;
+pub mod fake_server;
 pub mod jobs;
 pub mod languages;
 pub mod outputs;
+pub mod patch;
 pub mod permissions;
 pub mod ports;
 pub mod process;

@@ -27,6 +27,7 @@ fn main() -> ExitCode {
             Command::Call(call) => cli::call::run(&arguments.common, call).await,
             Command::Tools(tools) => cli::tools(&arguments.common, &tools).await,
             Command::Schema => cli::schema(),
+            Command::FakeServer(words) => cli::fake_server::run(words).await,
             Command::Doctor => cli::doctor::run(&arguments.common).await,
         }
     });

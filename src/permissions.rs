@@ -92,6 +92,8 @@ pub enum Rule {
     Read,
     /// Writes run inside the workspace folders (undo is the net), protected and secret files aside.
     Write,
+    /// What a call does depends on its input: one that writes is judged as a write, one that does not as a read.
+    ReadOrWrite,
     /// Calls touch nothing but what the session itself remembers.
     Session,
     /// Nothing is known of the tool: a person is asked about each call.
@@ -100,12 +102,15 @@ pub enum Rule {
 
 /// The rule of each tool, sorted by name.
 const RULES: &[(&str, Rule)] = &[
+    ("apply_patch", Rule::Write),
     ("edit", Rule::Write),
     ("file_search", Rule::Read),
     ("glob", Rule::Read),
     ("grep", Rule::Read),
     ("invalid", Rule::Read),
     ("ls", Rule::Read),
+    ("lsp", Rule::ReadOrWrite),
+    ("lsp_edit", Rule::Write),
     ("multi_edit", Rule::Write),
     ("output", Rule::Read),
     ("read", Rule::Read),
@@ -124,7 +129,7 @@ impl Rule {
     pub fn requirement(self) -> Requirement {
         match self {
             Rule::Read | Rule::Session => Requirement::Auto,
-            Rule::Write => Requirement::Suggest,
+            Rule::Write | Rule::ReadOrWrite => Requirement::Suggest,
             Rule::Unknown => Requirement::Required,
         }
     }
@@ -132,7 +137,7 @@ impl Rule {
     /// Whether its calls may change or run something, as far as anybody knows.
     fn changes(self) -> bool {
         match self {
-            Rule::Read | Rule::Session => false,
+            Rule::Read | Rule::ReadOrWrite | Rule::Session => false,
             Rule::Write | Rule::Unknown => true,
         }
     }
@@ -221,7 +226,7 @@ fn usual(rule: Rule, reach: &Reach, roots: Option<&[PathBuf]>) -> (Judgement, Gr
     if let Some(host) = reach.hosts.first() {
         return ask(format!("it talks to another machine: {}", visible(host)), Risk::High, false);
     }
-    if rule != Rule::Write
+    if !matches!(rule, Rule::Write | Rule::ReadOrWrite)
         && let Some(place) = reach.writes.first()
     {
         return ask(format!("a tool that does not write wants to write {}", place.shown()), Risk::High, true);

@@ -253,6 +253,38 @@ pub async fn run(launch: &Launch, deadline: Duration, clock: &Arc<dyn Clock>) ->
 /// group.
 pub async fn run_on(launch: &Launch, input: &str, deadline: Duration, clock: &Arc<dyn Clock>) -> io::Result<Printed> {
     const LIMIT: u64 = 64 * 1024;
+    let (exit, out, _, stderr) = run_within(launch, input, LIMIT, deadline, clock).await?;
+    Ok(Printed { exit, stdout: String::from_utf8_lossy(&out).into_owned(), stderr })
+}
+
+/// The same for a program that turns one text into another: its output is given whole and as it is. One of more than
+/// `limit` bytes, or that is no UTF-8, is an error of the kind [`io::ErrorKind::InvalidData`].
+pub async fn filter(
+    launch: &Launch,
+    input: &str,
+    limit: u64,
+    deadline: Duration,
+    clock: &Arc<dyn Clock>,
+) -> io::Result<Printed> {
+    let (exit, out, cut, stderr) = run_within(launch, input, limit, deadline, clock).await?;
+    if cut {
+        let words = format!("the program printed more than {limit} bytes");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, words));
+    }
+    let stdout = String::from_utf8(out)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "the program printed what is no UTF-8"))?;
+    Ok(Printed { exit, stdout, stderr })
+}
+
+/// Runs a program to its end: how it ended, at most `limit` bytes of its output and whether there were more, and the end
+/// of its error stream.
+async fn run_within(
+    launch: &Launch,
+    input: &str,
+    limit: u64,
+    deadline: Duration,
+    clock: &Arc<dyn Clock>,
+) -> io::Result<(Exit, Vec<u8>, bool, String)> {
     let Spawned { child, mut stdin, stdout } = spawn(launch, clock)?;
     let write = async move {
         // An error means that the program does not want to know it; its end shows what it makes of that.
@@ -262,13 +294,13 @@ pub async fn run_on(launch: &Launch, input: &str, deadline: Duration, clock: &Ar
     };
     let read = async {
         let mut out = Vec::new();
-        let mut stdout = BufReader::new(stdout).take(LIMIT);
+        let mut stdout = BufReader::new(stdout).take(limit);
         let _ = stdout.read_to_end(&mut out).await;
         // Whatever is beyond the limit is read and dropped, so that the program is not stopped by a full pipe.
         let mut rest = stdout.into_inner();
-        let _ = tokio::io::copy(&mut rest, &mut tokio::io::sink()).await;
+        let dropped = tokio::io::copy(&mut rest, &mut tokio::io::sink()).await.unwrap_or_default();
         let exit = child.exited().await;
-        Printed { exit, stdout: String::from_utf8_lossy(&out).into_owned(), stderr: child.stderr() }
+        (exit, out, dropped > 0, child.stderr())
     };
     let work = async {
         let mut write = pin!(write);
@@ -317,6 +349,21 @@ mod tests {
     async fn nobody_left(mut stdout: BufReader<ChildStdout>) {
         let mut rest = Vec::new();
         stdout.read_to_end(&mut rest).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_filter_gives_all_or_nothing() {
+        let filter = async |script: &str, input: &str, limit| {
+            filter(&shell(script), input, limit, Duration::from_secs(30), &clock()).await
+        };
+        let long = "long line\n".repeat(20_000);
+        let printed = filter("cat", &long, 1 << 20).await.unwrap();
+        assert_eq!((printed.exit, printed.stdout == long), (Exit::Code(0), true));
+        for (script, limit) in [("cat", 100), ("printf '\\377'", 100), ("cat; printf '\\377'", 1 << 20)] {
+            assert_eq!(filter(script, &long, limit).await.unwrap_err().kind(), io::ErrorKind::InvalidData, "{script}");
+        }
+        let failed = filter("cat; echo wrong >&2; exit 2", "a", 1).await.unwrap();
+        assert_eq!((failed.exit, failed.stdout.as_str(), failed.stderr.as_str()), (Exit::Code(2), "a", "wrong\n"));
     }
 
     #[tokio::test]

@@ -17,6 +17,7 @@ mod indent;
 mod indentation_flexible;
 mod keys;
 mod line_numbers;
+mod line_rules;
 mod line_trimmed;
 mod lines;
 mod merge;
@@ -42,8 +43,10 @@ use memchr::memmem;
 use crate::text::{BOM, LineEnds, Splice, Text, similarity};
 use chunks::Exact;
 use haystack::{Flat, Haystack};
-use lines::Lines;
 use merge::{Clash, Merge};
+
+pub use line_rules::{KnownLines, LineRule, Region, depth};
+pub use lines::Lines;
 
 /// What to look for and how.
 #[derive(Debug, Clone, PartialEq, Eq)]

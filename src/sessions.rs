@@ -199,6 +199,11 @@ impl Session {
         lock(&self.seen).shown_by(key, hash, lines)
     }
 
+    /// A file got another name: what the model has seen of it, it has seen under that one.
+    pub fn moved(&self, from: &Key, to: &Key) {
+        lock(&self.seen).moved(from, to);
+    }
+
     /// A text left the model's context. Answers whether it was there.
     pub fn forget(&self, key: &Key) -> bool {
         lock(&self.seen).forget(key)
@@ -320,14 +325,14 @@ impl Session {
     /// What its calls are judged by.
     pub fn policy(&self, settings: &Settings, folders: &[PathBuf]) -> Policy {
         let home = home();
-        let around = Around { settings, folders, home: home.as_deref() };
+        let around = Around { settings, folders, home: home.as_deref(), saves: false };
         self.wanted().policy(self.danger.load(Ordering::Relaxed), around)
     }
 
-    /// What holds for it, and what it asked for in vain.
-    pub fn effective(&self, settings: &Settings, folders: &[PathBuf]) -> Effective {
+    /// What holds for it, and what it asked for in vain. `saves`: the editor saves documents when it is asked to.
+    pub fn effective(&self, settings: &Settings, folders: &[PathBuf], saves: bool) -> Effective {
         let home = home();
-        let around = Around { settings, folders, home: home.as_deref() };
+        let around = Around { settings, folders, home: home.as_deref(), saves };
         let restored = lock(&self.parts).restored;
         let effective = self.wanted().effective(&self.id, self.danger.load(Ordering::Relaxed), around);
         Effective { restored, ..effective }

@@ -1,11 +1,14 @@
 //! The table of tools: one line a tool, sorted by name.
 
+pub mod apply_patch;
 pub mod edit;
 pub mod file_search;
 pub mod glob;
 pub mod grep;
 pub mod invalid;
 pub mod ls;
+pub mod lsp;
+pub mod lsp_edit;
 pub mod multi_edit;
 pub mod output;
 pub mod read;
@@ -23,13 +26,17 @@ use crate::workspace::search::{Besides, Job, Run, Wanted};
 
 /// Every built-in tool.
 pub fn table() -> Vec<Arc<dyn AnyTool>> {
+    let asked_for = lsp_edit::Collected::default();
     vec![
+        erase(apply_patch::ApplyPatch), //
         erase(edit::Edit),              //
         erase(file_search::FileSearch), //
         erase(glob::Glob),              //
         erase(grep::Grep),              //
         erase(invalid::Invalid),        //
         erase(ls::Ls),                  //
+        erase(lsp::Lsp::new(asked_for.clone())),
+        erase(lsp_edit::LspEdit::new(asked_for)),
         erase(multi_edit::MultiEdit),   //
         erase(output::Output),          //
         erase(read::Read),              //

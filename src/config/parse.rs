@@ -10,6 +10,9 @@ const ELSEWHERE: &[&str] = &["trusted"];
 /// The one table whose keys are names of the user's own.
 const SERVERS: &str = "diagnostics.servers";
 
+/// Commands by language, taken as a whole.
+const FORMATTERS: &str = "formatter.commands";
+
 /// The settings of which nothing may be lost: see [`super::PermissionSettings::broken`].
 const PERMISSIONS: &str = "permissions";
 /// The hooks: where they cannot be read, that itself is a setting.
@@ -249,11 +252,12 @@ impl Overlay {
     }
 }
 
-/// Whether a value is taken as it is, whatever is in it: what a server is given.
+/// Whether a value is taken as it is, whatever keys are in it: what a server is given, and formatters by language.
 fn opaque(path: &str) -> bool {
-    path.strip_prefix(SERVERS).is_some_and(|rest| {
-        [".env", ".initializationOptions", ".settings"].iter().any(|end| rest.ends_with(end)) && rest.len() > 1
-    })
+    path == FORMATTERS
+        || path.strip_prefix(SERVERS).is_some_and(|rest| {
+            [".env", ".initializationOptions", ".settings"].iter().any(|end| rest.ends_with(end)) && rest.len() > 1
+        })
 }
 
 /// Whether a setting is a list of rules.
@@ -268,7 +272,7 @@ fn pointer(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Freshness, OwnServers};
+    use crate::config::{FormatterMode, FormatterSettings, Freshness, OwnServers};
     use expect_test::expect;
     use proptest::prelude::*;
     use serde_json::json;
@@ -317,12 +321,26 @@ mod tests {
             diagnostics.knownMs: -1 does not fit: invalid value: integer `-1`, expected u64
             diagnostics.servers.ruff.comand: there is no such setting; here are: command, languages, enabled, env, initializationOptions, settings, deadlineMs, markers, memoryMib
             diagnostics.servers.x: expected an object, got 1
-            nothing: there is no such setting; here are: commit, freshness, syntaxGate, read, diagnostics, output, parallel, permissions, guards, hooks, search"#]].assert_eq(&told.join("\n"));
+            nothing: there is no such setting; here are: commit, freshness, syntaxGate, read, diagnostics, formatter, output, parallel, permissions, guards, hooks, search"#]].assert_eq(&told.join("\n"));
         assert_eq!((settings.commit.echo_ms, settings.commit.rebases), (2000, 7));
         assert_eq!((settings.diagnostics.known_ms, settings.diagnostics.quiet_ms), (700, 100));
         assert_eq!(settings.diagnostics.servers["ruff"].deadline_ms, Some(9));
         let (default, remarks) = Settings::parse(&json!([]));
         assert_eq!((default, remarks.len()), (Settings::default(), 1));
+    }
+
+    #[test]
+    fn formatters_are_named_by_language() {
+        let (settings, remarks) = Settings::parse(&json!({
+            "formatter": { "mode": "onWrite", "commands": { "python": ["black", "-"], "go": [] }, "timeoutMs": 9 },
+        }));
+        assert_eq!((remarks, settings.formatter.mode), (vec![], FormatterMode::OnWrite));
+        assert_eq!((settings.formatter.commands["python"].len(), settings.formatter.timeout_ms), (2, 9));
+        for broken in [json!({ "commands": { "go": "gofmt" } }), json!({ "mode": "always" }), json!({ "command": {} })]
+        {
+            let (settings, remarks) = Settings::parse(&json!({ "formatter": broken }));
+            assert_eq!((settings.formatter, remarks.len()), (FormatterSettings::default(), 1), "{broken}");
+        }
     }
 
     #[test]

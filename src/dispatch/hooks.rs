@@ -55,7 +55,8 @@ impl Runner {
         Runner { programs: RwLock::new(programs) }
     }
 
-    fn programs(&self) -> Arc<dyn Programs> {
+    /// Where programs are found and started.
+    pub(super) fn programs(&self) -> Arc<dyn Programs> {
         Arc::clone(&self.programs.read().unwrap_or_else(PoisonError::into_inner))
     }
 

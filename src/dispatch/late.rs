@@ -29,7 +29,7 @@ impl Late {
                 news.retain(|news| news.uri != document.uri);
             }
             let sessions = inner.waiting.entry(document.uri.clone()).or_default();
-            if document.sources.iter().any(|source| source.verdict == Verdict::Pending) {
+            if document.sources.iter().any(|source| matches!(source.verdict, Verdict::Pending | Verdict::Stale)) {
                 sessions.insert(session.to_owned());
             } else {
                 sessions.remove(session);

@@ -166,7 +166,8 @@ impl Dispatch {
         if tools != (session.tools(), session.activated()) {
             self.workspace.editor.tell(News::Tools(ToolsChanged { session_id: Some(session.id.clone()) }));
         }
-        let effective = session.effective(&settings, &self.workspace.roots().folders);
+        let effective =
+            session.effective(&settings, &self.workspace.roots().folders, self.workspace.editor.abilities().save);
         if effective.mode != before {
             let changed = ModeChanged { session_id: session.id.clone(), mode: effective.mode };
             self.workspace.editor.tell(News::Mode(changed));

@@ -2,8 +2,10 @@
 //! asks, on a task of its own. What it says goes out as [`ServerEvent`]s; nothing here judges it.
 
 mod answers;
+mod asking;
 mod capabilities;
 mod documents;
+mod offers;
 mod pull;
 mod report;
 mod session;
@@ -11,6 +13,8 @@ mod stall;
 mod tsserver;
 mod unable;
 mod watchers;
+mod window;
+mod workspace;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,6 +25,10 @@ use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
+
+use super::format::Ask;
+pub use asking::Unanswered;
+pub(super) use asking::{About, Asking, Reply, Spot};
 
 use super::known::Server;
 use super::settle::Rev;
@@ -61,10 +69,22 @@ pub(super) enum Command {
     Close(Key),
     /// Its diagnostics are wanted now.
     Pull(Key),
+    /// The diagnostics of all files are wanted now, if it can tell; then [`ServerEvent::WorkspaceAsked`] comes before
+    /// anything that it says later.
+    PullWorkspace,
     /// Files changed on the disk: URI and `1` created, `2` changed, `3` deleted.
     Watched(Vec<(String, u8)>),
     /// The folders it serves, beside those that it knows of, and such that it serves no longer.
     Folders { added: Vec<Root>, removed: Vec<Root> },
+    /// It shall be formatted; the answer says how.
+    Format {
+        /// Which.
+        key: Key,
+        /// How, and who wants to know.
+        ask: Ask,
+    },
+    /// Somebody wants to know something.
+    Ask(Arc<Asking>),
     /// Be gone, politely, within this time.
     Shutdown(Duration),
 }
@@ -127,6 +147,15 @@ pub(super) enum ServerEvent {
         /// Why, in a sentence of which it is "it".
         why: String,
     },
+    /// It was asked about all files.
+    WorkspaceAsked,
+    /// It answered about all files, or not.
+    Workspace {
+        /// What it said of each, by URI.
+        reports: Vec<(String, Vec<Value>)>,
+        /// Whether that is all there is to say.
+        whole: bool,
+    },
     /// It reports on its work.
     Progress {
         /// Names the work.
@@ -171,7 +200,7 @@ pub(super) struct Pipes {
 }
 
 /// A server's task; it ends with the server, and the server with it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Client {
     commands: mpsc::UnboundedSender<(Command, OnItsWay)>,
     unsent: Unsent,

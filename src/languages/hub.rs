@@ -5,13 +5,18 @@
 //! by tools, what servers say, what the editor forwards. So "the baseline is what was known before the edit left" and
 //! "this was published after that text was sent" are facts of that order, and nobody holds a lock while anybody waits.
 
+mod asks;
 mod documents;
+mod format;
 mod hear;
 mod limits;
+mod on_save;
+mod once;
 mod report;
 mod roots;
 mod servers;
 mod wait;
+mod workspace;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
@@ -20,11 +25,14 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use self::asks::Pending;
+pub(super) use self::asks::{AskId, Offer};
 use self::documents::Doc;
 use self::hear::{News, Said};
 use self::servers::Running;
 use self::wait::{Late, Waiting};
 use super::client::{Command, Root, STATUS, ServerEvent};
+use super::format::Ask;
 use super::known::{self, Server};
 use super::problems::Located;
 use super::settle::{Habits, Noise, Rev};
@@ -67,6 +75,10 @@ pub(super) enum Event {
     Wait { id: WaitId, request: Request },
     /// Somebody does not want to wait any longer.
     EndWait(WaitId),
+    /// Somebody wants a document formatted, by its server of this number (from 0).
+    Format { key: Key, nth: usize, ask: Ask },
+    /// Somebody wants to ask the servers of a document; `thorough`: about more than that document.
+    Ask { id: AskId, key: Key, thorough: bool },
     /// The settings or the folders changed.
     Configure { settings: Arc<Settings>, folders: Vec<PathBuf>, pinned: bool },
     /// Trust in some folder changed; `trusted` tells which of the roots in use are trusted now.
@@ -88,6 +100,8 @@ pub(super) enum Effect {
     Tell { id: ServerId, command: Command },
     /// Answer a wait.
     Finish { id: WaitId, report: DiagnosticsReport },
+    /// Say who can be asked.
+    Offer { id: AskId, offer: Offer },
     /// A source answered after its wait was over.
     Late(DocumentReport),
     /// Ask the editor for what its servers say of a document.
@@ -158,14 +172,31 @@ pub(super) enum SourceKey {
     OnSave(ServerId),
     /// A source of the editor's, by its id.
     Editor(String),
+    /// What such a source publishes although the editor can ask it.
+    EditorOnSave(String),
+}
+
+impl SourceKey {
+    fn is_the_editors(&self) -> bool {
+        matches!(self, SourceKey::Editor(_) | SourceKey::EditorOnSave(_))
+    }
+
+    /// Whether it is a check of what is on the disk.
+    fn reads_the_disk(&self) -> bool {
+        matches!(self, SourceKey::OnSave(_) | SourceKey::EditorOnSave(_))
+    }
 }
 
 /// A source of the editor's.
 struct EditorSource {
     name: String,
     habits: Habits,
+    on_save: Habits,
     work: Work,
-    spoke: bool,
+    /// The editor has asked it, and it has answered.
+    pulls: bool,
+    /// It publishes all the same.
+    pushes_too: bool,
 }
 
 /// So many open progress tokens of a source are remembered.
@@ -200,6 +231,20 @@ impl Work {
     }
 }
 
+/// What is learned of a source, to learn more.
+fn habits_mut<'a>(
+    running: &'a mut [Running],
+    editors: &'a mut BTreeMap<String, EditorSource>,
+    source: &SourceKey,
+) -> Option<&'a mut Habits> {
+    match source {
+        SourceKey::Own(id) => running.get_mut(*id).map(|running| &mut running.habits),
+        SourceKey::OnSave(id) => running.get_mut(*id).map(|running| &mut running.on_save),
+        SourceKey::Editor(id) => editors.get_mut(id).map(|source| &mut source.habits),
+        SourceKey::EditorOnSave(id) => editors.get_mut(id).map(|source| &mut source.on_save),
+    }
+}
+
 /// A server as `doctor` tells of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Census {
@@ -220,6 +265,9 @@ pub(super) struct Hub {
     editors: BTreeMap<String, EditorSource>,
     waits: BTreeMap<WaitId, Waiting>,
     late: Vec<Late>,
+    /// Documents to be formatted, see [`Event::Format`].
+    formats: Vec<(Key, usize, Ask)>,
+    asks: Vec<Pending>,
     /// The errors each source last told of each file, by the file's URI.
     said: BTreeMap<(SourceKey, String), Said>,
     /// How that changed, newest last.
@@ -243,6 +291,8 @@ impl Hub {
             editors: BTreeMap::new(),
             waits: BTreeMap::new(),
             late: Vec::new(),
+            formats: Vec::new(),
+            asks: Vec::new(),
             said: BTreeMap::new(),
             news: VecDeque::new(),
             heard: 0,
@@ -280,6 +330,8 @@ impl Hub {
             Event::Server { id, run, event } => self.server(id, run, event, now),
             Event::Wait { id, request } => self.wait(id, request, now),
             Event::EndWait(id) => self.end_wait(id, now),
+            Event::Format { key, nth, ask } => self.formats.push((key, nth, ask)),
+            Event::Ask { id, key, thorough } => self.wants_servers(id, key, thorough, now),
             Event::Configure { settings, folders, pinned } => {
                 self.pinned = pinned;
                 self.configure(settings, folders);
@@ -295,14 +347,16 @@ impl Hub {
     pub(super) fn tick(&mut self, now: Instant) -> Vec<Effect> {
         self.restart_due(now);
         self.end_idle(now);
+        self.ask_formatters();
         self.judge_waits(now);
         self.judge_late(now);
+        self.judge_asks(now);
         std::mem::take(&mut self.effects)
     }
 
     /// When [`Hub::tick`] is to be called next if nothing happens before.
     pub(super) fn next_tick(&self, now: Instant) -> Option<Instant> {
-        [self.next_restart(), self.next_idle(), self.next_judgement(now), self.next_late(now)]
+        [self.next_restart(), self.next_idle(), self.next_judgement(now), self.next_late(now), self.next_ask(now)]
             .into_iter()
             .flatten()
             .min()
@@ -345,7 +399,18 @@ impl Hub {
             SourceKey::Own(id) | SourceKey::OnSave(id) => {
                 self.running.get(*id).map(|running| running.work.noise()).unwrap_or_default()
             }
-            SourceKey::Editor(id) => self.editors.get(id).map(|source| source.work.noise()).unwrap_or_default(),
+            SourceKey::Editor(id) | SourceKey::EditorOnSave(id) => {
+                self.editors.get(id).map(|source| source.work.noise()).unwrap_or_default()
+            }
+        }
+    }
+
+    fn habits(&self, source: &SourceKey) -> Option<&Habits> {
+        match source {
+            SourceKey::Own(id) => self.running.get(*id).map(|running| &running.habits),
+            SourceKey::OnSave(id) => self.running.get(*id).map(|running| &running.on_save),
+            SourceKey::Editor(id) => self.editors.get(id).map(|source| &source.habits),
+            SourceKey::EditorOnSave(id) => self.editors.get(id).map(|source| &source.on_save),
         }
     }
 
@@ -358,6 +423,10 @@ impl Hub {
                 format!("{name} on save")
             }
             SourceKey::Editor(id) => self.editors.get(id).map_or_else(|| id.clone(), |source| source.name.clone()),
+            SourceKey::EditorOnSave(id) => {
+                let name = self.editors.get(id).map_or(id.as_str(), |source| source.name.as_str());
+                format!("{name} on save")
+            }
         }
     }
 }

@@ -92,6 +92,11 @@ pub fn told(problems: &[Located], text: &Text, encoding: Encoding, max: usize) -
     (list, cut)
 }
 
+/// A message as it counts when two are compared: runs of white space are one space.
+pub fn same_words(message: &str) -> String {
+    message::collapse(message)
+}
+
 fn tell(problem: &Located, text: &Text, encoding: Encoding) -> Problem {
     Problem {
         range: text.range_of(problem.bytes.clone(), encoding),

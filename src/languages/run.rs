@@ -14,8 +14,9 @@ use super::client::{Client, Pipes, Root};
 use super::hub::{Effect, Event, Finding, Hub, ServerId};
 use super::known::Server;
 use super::supervisor::Supervisor;
+use super::verdict::DiagnosticsReport;
 use super::{Shared, lock};
-use crate::editor::Editor;
+use crate::editor::{Editor, News};
 use crate::ports::Clock;
 use crate::rpc::{OnItsWay, Unsent};
 use crate::workspace::Key;
@@ -176,7 +177,21 @@ impl Runner {
                     let _ = waiting.send(report);
                 }
             }
-            Effect::Late(report) => lock(&self.shared.late).push(report),
+            Effect::Offer { id, offer } => {
+                if let Some(asking) = lock(&self.shared.asks).remove(&id) {
+                    let doors = offer.served.iter().filter_map(|served| clients.get(&served.id).cloned());
+                    let doors = doors.collect();
+                    let _ = asking.send((offer, doors));
+                }
+            }
+            Effect::Late(report) => {
+                let told = DiagnosticsReport { documents: vec![report.clone()], ..DiagnosticsReport::default() };
+                lock(&self.shared.late).push(report);
+                match serde_json::to_value(told) {
+                    Ok(told) => self.editor.tell(News::LateDiagnostics(told)),
+                    Err(error) => debug!(%error, "telling of late diagnostics"),
+                }
+            }
             Effect::AskEditor { uri } => {
                 if self.editor.abilities().diagnostics {
                     let editor = Arc::clone(&self.editor);

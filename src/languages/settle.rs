@@ -135,6 +135,8 @@ pub struct Track {
     gap: Duration,
     /// The highest stamp so far.
     stamp: Option<i32>,
+    /// The text it had when it last repeated a stamp.
+    behind: Option<Rev>,
     /// Whether it ever said anything, to the point or not.
     spoke: bool,
     /// Why it said nothing of use about a text, last.
@@ -167,7 +169,10 @@ impl Track {
             let honest = matches!(stamp, Stamp::Text(_)) && self.stamp.is_none_or(|highest| number > highest);
             let opening = self.opened.is_some_and(|(rev, _)| rev == newest);
             self.stamp = Some(self.stamp.map_or(number, |highest| highest.max(number)));
-            if !opening {
+            // One that says the same of an older text over and over is behind; that counts once for each text it got.
+            let behind = matches!(stamp, Stamp::Text(_)) && !honest;
+            let again = behind && self.behind.replace(newest) == Some(newest);
+            if !opening && !again {
                 habits.stamped(honest);
             }
         }
@@ -261,6 +266,18 @@ impl Track {
         self.sets.iter().rev().find(|set| set.sure && set.rev <= at_most)
     }
 
+    /// What it said last, of the newest text it said something of.
+    pub fn last(&self) -> Option<&Set> {
+        self.sets.back()
+    }
+
+    /// Whether it had its newest text at `moment` and has said nothing of it, nor tried to.
+    pub fn unheard_since(&self, moment: Instant) -> bool {
+        self.sent.is_some_and(|(rev, at)| {
+            at <= moment && self.sets.iter().all(|set| set.rev != rev) && self.fault(rev..=rev).is_none()
+        })
+    }
+
     /// Whether it ever said anything about this document.
     pub fn spoke(&self) -> bool {
         self.spoke
@@ -335,7 +352,8 @@ impl Habits {
         self.pinned || self.singles < SINGLES
     }
 
-    fn paired(&mut self) {
+    /// It said more right after it had published: for the same text, or of other files.
+    pub fn paired(&mut self) {
         self.singles = 0;
     }
 

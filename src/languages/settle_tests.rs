@@ -103,9 +103,11 @@ fn stamps_that_never_fit_are_no_stamps() {
     check("0 sent 101, 10 sent 102, 30 foreign 1, 31 foreign 1, 5000 ?", "silent");
     // A constant that happened to be the number of the opening text (an editor's 1).
     check(
-        "0 sent 100, 1 text 100, 10 sent 101, 11 text 100, 12 text 100, 20 sent 102, 30 text 100, 30 ?, 280 ?",
+        "0 sent 99, 1 text 99, 10 sent 100, 11 text 99, 15 sent 101, 16 text 99, 20 sent 102, 30 text 99, 30 ?, 280 ?",
         "at 280, fresh 102",
     );
+    // Words of an older text, however often they come, are no lie and no words of the newest.
+    check("0 sent 101, 10 sent 102, 11 text 101, 12 text 101, 13 text 101, 14 text 101, 900 ?", "silent");
     // One that is only behind is honest.
     check(
         "0 sent 98, 1 sent 99, 2 sent 100, 3 text 98, 4 sent 101, 5 text 99, 6 sent 102, 7 text 100, 5000 ?, 5001 text 102, 5151 ?",

@@ -1,10 +1,15 @@
 //! `Languages` against scripted servers in memory, on a clock that stands still unless everybody waits.
 
+mod ask;
+mod behaviours;
 mod documents;
+mod formatting;
 mod forwarded;
 mod life;
+mod never_clean;
 mod pull;
 mod push;
+mod simulated;
 mod supervision;
 
 use std::path::Path;
@@ -28,7 +33,7 @@ use crate::workspace::documents::{ContentChange, Counting};
 
 /// An editor that writes down for which documents it is asked for diagnostics.
 #[derive(Default)]
-struct Notebook(Mutex<Vec<String>>);
+struct Notebook(Mutex<Vec<String>>, Mutex<Vec<Value>>);
 
 #[async_trait]
 impl Editor for Notebook {
@@ -53,7 +58,11 @@ impl Editor for Notebook {
         Ok(())
     }
 
-    fn tell(&self, _: News) {}
+    fn tell(&self, news: News) {
+        if let News::LateDiagnostics(report) = news {
+            lock(&self.1).push(report);
+        }
+    }
 }
 
 /// Servers of the table that the tests do not use, so that each language has the same ones throughout.

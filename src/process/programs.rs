@@ -26,6 +26,14 @@ pub trait Programs: Send + Sync + 'static {
     }
     /// See [`super::run_on`].
     async fn run_on(&self, launch: &Launch, input: &str, deadline: Duration) -> io::Result<Printed>;
+    /// See [`super::filter`].
+    async fn filter(&self, launch: &Launch, input: &str, limit: u64, deadline: Duration) -> io::Result<Printed> {
+        let printed = self.run_on(launch, input, deadline).await?;
+        if printed.stdout.len() as u64 > limit {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the program printed too much"));
+        }
+        Ok(printed)
+    }
 }
 
 /// A program that was just started.
@@ -63,6 +71,10 @@ impl Programs for SystemPrograms {
 
     async fn run_on(&self, launch: &Launch, input: &str, deadline: Duration) -> io::Result<Printed> {
         super::run_on(launch, input, deadline, &self.clock).await
+    }
+
+    async fn filter(&self, launch: &Launch, input: &str, limit: u64, deadline: Duration) -> io::Result<Printed> {
+        super::filter(launch, input, limit, deadline, &self.clock).await
     }
 }
 

@@ -6,7 +6,7 @@ use super::align::{compare, partners};
 use super::haystack::Haystack;
 use super::keys::{collapsed_key, trimmed_key};
 use super::lines::{Lines, blank, trim};
-use super::nearest::elsewhere;
+use super::nearest::{deeper, elsewhere};
 use super::search::{few, line_runs, runs_at};
 use super::{Finding, Pair, Place};
 use crate::text::similarity;
@@ -102,7 +102,9 @@ pub(super) fn relaxed<'a>(haystack: &Haystack<'_>, pair: &Pair<'a>, _all: bool) 
     // A block that agrees with as much of old, but has too many other lines, may be the one that is meant; and so may any
     // place that has, as it is, a line of old that the block has otherwise.
     if let [(agrees, lines, partners)] = &blocks[..]
-        && (others.iter().any(|other| other >= agrees) || elsewhere(haystack, &old, lines, partners))
+        && (others.iter().any(|other| other >= agrees)
+            || elsewhere(haystack, &old, lines, partners)
+            || deeper(haystack, &old, lines, partners))
     {
         return Finding::none(pair);
     }

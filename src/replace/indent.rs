@@ -289,7 +289,7 @@ pub(super) fn of_text(lines: &Lines<'_>) -> Style {
 }
 
 /// Columns of an indentation, where a tab is worth so many.
-fn columns(indentation: &str, tab: usize) -> usize {
+pub(super) fn columns(indentation: &str, tab: usize) -> usize {
     indentation.chars().fold(0, |at, c| if c == '\t' { at / tab * tab + tab } else { at + 1 })
 }
 

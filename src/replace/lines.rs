@@ -6,7 +6,7 @@ use crate::text::LineEnd;
 
 /// Where the lines of a text are. A text that ends with a line end has no empty line after it; an empty text has none.
 #[derive(Debug, Clone)]
-pub(super) struct Lines<'a> {
+pub struct Lines<'a> {
     text: &'a str,
     /// Byte offsets where lines start, and the length of the text at the end.
     starts: Vec<usize>,
@@ -14,7 +14,7 @@ pub(super) struct Lines<'a> {
 
 impl<'a> Lines<'a> {
     /// The lines of a text.
-    pub(super) fn of(text: &'a str) -> Lines<'a> {
+    pub fn of(text: &'a str) -> Lines<'a> {
         // Counted first, so that the table is made once, and no larger than it must be.
         let mut starts = Vec::with_capacity(memchr::memchr_iter(b'\n', text.as_bytes()).count() + 2);
         starts.push(0);
@@ -26,45 +26,45 @@ impl<'a> Lines<'a> {
     }
 
     /// How many.
-    pub(super) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.starts.len() - 1
     }
 
     /// The bytes of a line (0-based) with its end.
-    pub(super) fn range(&self, line: usize) -> Range<usize> {
+    pub fn range(&self, line: usize) -> Range<usize> {
         self.starts[line]..self.starts[line + 1]
     }
 
     /// The bytes of the lines `lines`, the last one's end included.
-    pub(super) fn span(&self, lines: &Range<usize>) -> Range<usize> {
+    pub fn span(&self, lines: &Range<usize>) -> Range<usize> {
         self.starts[lines.start]..self.starts[lines.end]
     }
 
     /// A line without its end.
-    pub(super) fn content(&self, line: usize) -> &'a str {
+    pub fn content(&self, line: usize) -> &'a str {
         let whole = &self.text[self.range(line)];
         whole.strip_suffix('\n').map_or(whole, |cut| cut.strip_suffix('\r').unwrap_or(cut))
     }
 
     /// How a line ends; `None` only for the last line of a text without a final line end.
-    pub(super) fn end(&self, line: usize) -> Option<LineEnd> {
+    pub fn end(&self, line: usize) -> Option<LineEnd> {
         let whole = &self.text[self.range(line)];
         let cut = whole.strip_suffix('\n')?;
         Some(if cut.ends_with('\r') { LineEnd::Crlf } else { LineEnd::Lf })
     }
 
     /// All contents in order.
-    pub(super) fn contents(&self) -> impl Iterator<Item = &'a str> + '_ {
+    pub fn contents(&self) -> impl Iterator<Item = &'a str> + '_ {
         (0..self.count()).map(|line| self.content(line))
     }
 
     /// Whether the last line has an end. An empty text counts as ended.
-    pub(super) fn ended(&self) -> bool {
+    pub fn ended(&self) -> bool {
         self.text.is_empty() || self.text.ends_with('\n')
     }
 
     /// The line (0-based) that holds a byte offset; the last one for the end of the text.
-    pub(super) fn at(&self, byte: usize) -> usize {
+    pub fn at(&self, byte: usize) -> usize {
         self.starts.partition_point(|&start| start <= byte).saturating_sub(1).min(self.count().saturating_sub(1))
     }
 }

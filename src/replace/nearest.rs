@@ -87,6 +87,9 @@ pub(super) fn nearest<'a>(haystack: &Haystack<'_>, old: &'a str) -> Option<Neare
 /// Lines of old that a region has otherwise are looked for at so many places each, and so many of them.
 const ELSEWHERE: (usize, usize) = (8, 64);
 
+/// So many lines that are like one of old are looked at when old is looked for as it is.
+const VOTES: usize = 10_000;
+
 /// Whether a line of old that a region has otherwise is, as old has it, part of a line outside of the region, next to
 /// one that old has next to it too: the region may then be the wrong one, however alike it is (fixture 223).
 pub(super) fn elsewhere(
@@ -113,6 +116,35 @@ pub(super) fn elsewhere(
                 || beside(old.get(line + 1), Some(at + 1))
         })
     })
+}
+
+/// Whether lines of old stand elsewhere as old has them, indentation too, and more of them than in the region: where all
+/// that is near is indented otherwise, what is far and lacks a line may be what is meant (fixture 227).
+pub(super) fn deeper(haystack: &Haystack<'_>, old: &[&str], region: &Range<usize>, partners: &[Option<usize>]) -> bool {
+    let lines = haystack.lines();
+    let as_it_is = |line: usize, at: usize| lines.content(at).trim_end() == old[line].trim_end();
+    let here = (0..old.len())
+        .filter(|&line| !blank(old[line]) && partners[line].is_some_and(|at| as_it_is(line, region.start + at)))
+        .count();
+    let mut wanted: KeyMap<u64, Vec<usize>> = KeyMap::default();
+    for line in (0..old.len()).filter(|&line| !blank(old[line])) {
+        wanted.entry(trimmed_key(old[line])).or_default().push(line);
+    }
+    let sieve = Sieve::of(wanted.keys().copied());
+    let mut votes: KeyMap<isize, usize> = KeyMap::default();
+    let mut looked = 0;
+    for (at, key) in haystack.trimmed().iter().enumerate().filter(|&(_, &key)| sieve.passes(key)) {
+        if region.contains(&at) || looked >= VOTES {
+            continue;
+        }
+        for &line in wanted.get(key).into_iter().flatten() {
+            looked += 1;
+            if as_it_is(line, at) {
+                *votes.entry(at.cast_signed() - line.cast_signed()).or_default() += 1;
+            }
+        }
+    }
+    votes.values().any(|&votes| votes >= 2 && votes > here && votes * 2 > old.len())
 }
 
 /// Votes for lines (0-based, perhaps before the first) at which old may begin, the most first.

@@ -66,6 +66,11 @@ impl Plain {
         (!plain_text.shifts.is_empty()).then_some(plain_text)
     }
 
+    /// The text.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// The offset in the original; `None` inside a look-alike.
     fn original(&self, at: usize) -> Option<usize> {
         let next = self.shifts.partition_point(|&(plain, _)| plain <= at);

@@ -237,6 +237,7 @@ impl Front {
             state.folders.iter().map(|(_, folder)| folder.clone()).collect()
         };
         self.rooms.workspace.set_roots(Roots { folders });
+        self.rooms.workspace.recover();
         self.tell_sources();
     }
 
@@ -288,7 +289,9 @@ impl Front {
     fn configure(&self, sent: &Value, scope: Scope) {
         let (mut settings, remarks) = Settings::parse(sent);
         if scope == Scope::Merged {
-            settings.hooks = self.rooms.workspace.settings().hooks.clone();
+            let user = self.rooms.workspace.settings();
+            settings.hooks = user.hooks.clone();
+            settings.formatter = settings.formatter.within(&user.formatter);
         }
         for remark in remarks {
             let words = format!("Ropewalk: setting {}: {}", remark.key, remark.message);

@@ -23,10 +23,11 @@ use tracing::{debug, warn};
 
 use crate::editor::{
     Abilities, ApplyEdit, ApproveCall, ApproveDecision, ApproveParams, ApproveResult, AskError, Consent, EditReply,
-    Editor, News, Resync, RunToolParams, RunToolResult,
+    Editor, FormatParams, FormatResult, News, Resync, RunToolParams, RunToolResult, SaveParams, SaveResult,
 };
 use crate::permissions::visible;
 use crate::ports::Clock;
+use crate::text::TextEdit;
 
 use super::convert::Client;
 use super::messages::Question as Unreadable;
@@ -314,6 +315,24 @@ impl Editor for Outbox {
             return Err(AskError::Unsupported);
         }
         self.ask(protocol::PULL_DIAGNOSTICS, json!({ "uri": uri }), Some(deadline)).await.map(|_| ())
+    }
+
+    async fn format(&self, uri: &str, version: i32, deadline: Duration) -> Result<Option<Vec<TextEdit>>, AskError> {
+        if !self.abilities().format {
+            return Err(AskError::Unsupported);
+        }
+        let params = FormatParams { uri: uri.to_owned(), version };
+        let answer: Option<FormatResult> = self.ask_as(protocol::FORMAT, json!(params), Some(deadline)).await?;
+        Ok(answer.and_then(|answer| answer.edits))
+    }
+
+    async fn save(&self, uris: &[String], deadline: Duration) -> Result<SaveResult, AskError> {
+        if !self.abilities().save {
+            return Err(AskError::Unsupported);
+        }
+        let params = SaveParams { uris: uris.to_vec() };
+        let answer: Option<SaveResult> = self.ask_as(protocol::SAVE, json!(params), Some(deadline)).await?;
+        Ok(answer.unwrap_or_default())
     }
 
     async fn run_tool(&self, params: RunToolParams, deadline: Duration) -> Result<RunToolResult, AskError> {

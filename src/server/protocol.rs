@@ -15,8 +15,8 @@ use crate::dispatch::{
     UnregisterToolsResult,
 };
 use crate::editor::{
-    ApprovalsChanged, ApproveParams, ApproveResult, FileChanged, JobInfo, JobsChanged, ModeChanged, Resync,
-    RunToolParams, RunToolResult, TodosChanged, ToolEvent, ToolsChanged,
+    ApprovalsChanged, ApproveParams, ApproveResult, FileChanged, FormatParams, FormatResult, JobInfo, JobsChanged,
+    ModeChanged, Resync, RunToolParams, RunToolResult, SaveParams, SaveResult, TodosChanged, ToolEvent, ToolsChanged,
 };
 use crate::jobs::JobOutput;
 use crate::languages::{DiagnosticsReport, Forwarded, ProgressKind, SourceName};
@@ -69,6 +69,10 @@ pub const JOBS_CHANGED: &str = "ropewalk/jobsChanged";
 pub const STOP_JOB: &str = "ropewalk/stopJob";
 /// `ropewalk/resync`
 pub const RESYNC: &str = "ropewalk/resync";
+/// `ropewalk/format`
+pub const FORMAT: &str = "ropewalk/format";
+/// `ropewalk/save`
+pub const SAVE: &str = "ropewalk/save";
 /// `ropewalk/pullDiagnostics`
 pub const PULL_DIAGNOSTICS: &str = "ropewalk/pullDiagnostics";
 /// `ropewalk/toolEvent`
@@ -112,6 +116,9 @@ pub const UNREGISTER_TOOLS: &str = "ropewalk/unregisterTools";
 pub const RUN_TOOL: &str = "ropewalk/runTool";
 /// `ropewalk/toolsChanged`
 pub const TOOLS_CHANGED: &str = "ropewalk/toolsChanged";
+
+/// `ropewalk/lateDiagnostics`
+pub const LATE_DIAGNOSTICS: &str = "ropewalk/lateDiagnostics";
 
 /// The command that runs a tool call through `workspace/executeCommand`, without its prefix.
 pub const CALL_COMMAND: &str = "call";
@@ -183,10 +190,12 @@ pub const METHODS: &[Method] = &[
     request::<EndTurnParams, ()>(END_TURN, Direction::ToSidecar),
     notification::<FilesChangedParams>(FILES_CHANGED, Direction::ToEditor),
     request::<ForgetParams, ForgetResult>(FORGET, Direction::ToSidecar),
+    request::<FormatParams, FormatResult>(FORMAT, Direction::ToEditor),
     request::<GrantsParams, GrantsResult>(GRANTS, Direction::ToSidecar),
     request::<JobOutputParams, JobOutput>(JOB_OUTPUT, Direction::ToSidecar),
     request::<JobsParams, JobsResult>(JOBS, Direction::ToSidecar),
     notification::<JobsChanged>(JOBS_CHANGED, Direction::ToEditor),
+    notification::<DiagnosticsReport>(LATE_DIAGNOSTICS, Direction::ToEditor),
     request::<ListToolsParams, ListToolsResult>(LIST_TOOLS, Direction::ToSidecar),
     notification::<ModeChanged>(MODE_CHANGED, Direction::ToEditor),
     request::<SessionParams, Effective>(OPEN_SESSION, Direction::ToSidecar),
@@ -197,6 +206,7 @@ pub const METHODS: &[Method] = &[
     request::<SessionRef, CloseResult>(RESET_SESSION, Direction::ToSidecar),
     request::<DocumentParams, Resync>(RESYNC, Direction::ToEditor),
     request::<RunToolParams, RunToolResult>(RUN_TOOL, Direction::ToEditor),
+    request::<SaveParams, SaveResult>(SAVE, Direction::ToEditor),
     request::<SetModeParams, Effective>(SET_MODE, Direction::ToSidecar),
     request::<SettleParams, SettleResult>(SETTLE, Direction::ToSidecar),
     request::<SessionRef, Status>(STATUS, Direction::ToSidecar),

@@ -36,7 +36,7 @@ pub struct Asked {
     /// What becomes of its edits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub apply: Option<Apply>,
-    /// Whether edited documents are saved.
+    /// Whether edited documents are saved, by the editor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub save: Option<Save>,
     /// Its share of what is limited.
@@ -105,9 +105,9 @@ pub enum Save {
     /// No.
     #[default]
     Never,
-    /// Those that had no unsaved change before. Not available yet.
+    /// Those that had no unsaved change before the call.
     IfClean,
-    /// Yes. Not available yet.
+    /// Yes, with whatever unsaved changes of the user's they have.
     Always,
 }
 
@@ -199,6 +199,8 @@ pub struct Around<'a> {
     pub folders: &'a [PathBuf],
     /// The home folder.
     pub home: Option<&'a Path>,
+    /// The editor saves documents when it is asked to.
+    pub saves: bool,
 }
 
 impl Asked {
@@ -264,6 +266,11 @@ impl Wanted {
             failures: on(settings.guards.failures, asked.failures),
             undone: on(settings.guards.undone, asked.undone),
         }
+    }
+
+    /// Whether edited documents are saved; never by an editor that does not do it (`saves`).
+    pub fn save(&self, saves: bool) -> Save {
+        self.asked.save.filter(|_| saves).unwrap_or_default()
     }
 
     /// At most so many bytes of text in an answer, of `wanted` by a call; `None`: the settings say.
@@ -337,9 +344,11 @@ impl Wanted {
                 "it is not available yet; edits are made at once".to_owned(),
             );
         }
-        if let Some(save @ (Save::IfClean | Save::Always)) = asked.save {
-            let wish = if save == Save::Always { "always" } else { "ifClean" };
-            refuse("save".to_owned(), wish.to_owned(), "it is not available yet; nothing is saved".to_owned());
+        let save = self.save(around.saves);
+        if let Some(wish) = asked.save.filter(|wish| *wish != save) {
+            let wish = if wish == Save::Always { "always" } else { "ifClean" };
+            let reason = "this editor does not save documents for others; nothing is saved";
+            refuse("save".to_owned(), wish.to_owned(), reason.to_owned());
         }
         let most = around.settings.output.max_bytes;
         if let Some(wish) = self.max_bytes(None).filter(|wish| *wish > most) {
@@ -365,7 +374,7 @@ impl Wanted {
             tools: asked.tools.clone().unwrap_or_default(),
             rules,
             apply: Apply::Now,
-            save: Save::Never,
+            save,
             budgets: Budgets { max_bytes: Some(self.max_bytes(None).map_or(most, |wish| wish.min(most))) },
             guards,
             not_granted,
@@ -386,7 +395,7 @@ mod tests {
 
     fn effective(wanted: &Wanted, danger: bool, settings: &Settings) -> Effective {
         let folders = [PathBuf::from("/w")];
-        wanted.effective("s", danger, Around { settings, folders: &folders, home: None })
+        wanted.effective("s", danger, Around { settings, folders: &folders, home: None, saves: false })
     }
 
     fn told(effective: &Effective) -> Vec<&str> {
@@ -488,7 +497,7 @@ mod tests {
         let asked = Asked { roots: Some(vec!["file:///gone".to_owned()]), ..Asked::default() };
         let wanted = Wanted { asked, folders: vec![None], person: None };
         let settings = settings(Mode::Build);
-        let policy = wanted.policy(false, Around { settings: &settings, folders: &[], home: None });
+        let policy = wanted.policy(false, Around { settings: &settings, folders: &[], home: None, saves: false });
         assert_eq!(policy.roots, Some(vec![]));
     }
 }

@@ -1,7 +1,7 @@
 //! `edit`: replaces a text in a file, found by the cascade.
 
 pub(super) mod compose;
-mod hunks;
+pub(super) mod hunks;
 pub(super) mod sequence;
 
 use std::sync::Arc;

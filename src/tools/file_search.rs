@@ -25,7 +25,7 @@ pub struct Arguments {
     pub query: String,
     /// The folder to search. Absent: the workspace folders.
     pub path: Option<String>,
-    /// Only files that one of these globs fits.
+    /// Only files that one of these globs fits; one that begins with `!` leaves out what it fits.
     #[serde(default)]
     pub include: Globs,
     /// No files that one of these globs fits.

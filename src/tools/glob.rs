@@ -21,6 +21,7 @@ use super::grep::{Globs, counted, least, length};
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// `*.rs` for names at any depth, `src/**/*.{ts,tsx}` for paths from `path`. `**` stands for any number of folders.
+    /// `!*.rs` is all but those that `*.rs` fits.
     #[schemars(example = "src/**/*.rs")]
     pub pattern: String,
     /// The folder to search. Absent: the workspace folders.

@@ -28,7 +28,8 @@ pub struct Arguments {
     pub pattern: String,
     /// Where: a folder, a file, or the URI of an open document. Absent: the workspace folders and untitled documents.
     pub path: Option<String>,
-    /// Only files that one of these globs fits: `*.rs` at any depth, `src/**/*.ts` from `path`.
+    /// Only files that one of these globs fits: `*.rs` at any depth, `src/**/*.ts` from `path`. One that begins with `!`
+    /// leaves out what it fits.
     #[serde(default)]
     pub include: Globs,
     /// No files that one of these globs fits.
@@ -248,6 +249,7 @@ impl Tool for Grep {
                 numbers: arguments.line_numbers,
                 pattern: &query.pattern,
                 place: &job.scope.shown,
+                single: job.scope.single.is_some(),
                 words: job.words(&found.faults, found.faulty, found.ended),
                 found: &found,
             };

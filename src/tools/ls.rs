@@ -98,15 +98,22 @@ impl Tool for Ls {
         job.walk.max_depth = Some(arguments.depth);
         let budget = context.budget;
         let outcome = super::go(job, context, move |job| list(job, arguments.depth, arguments.limit, budget));
-        Ok(outcome.await?)
+        outcome.await?
     }
 }
 
-fn list(job: &Job, depth: usize, limit: usize, budget: usize) -> Outcome {
+fn list(job: &Job, depth: usize, limit: usize, budget: usize) -> Result<Outcome, ToolError> {
     let listing = job.everything();
+    if let ([base], [fault], []) = (&job.scope.bases[..], &listing.faults[..], &listing.entries[..])
+        && fault.path == base.folder
+    {
+        let message = format!("{} could not be listed: {}.", job.scope.shown, fault.why.trim_end_matches('.'));
+        return Err(ToolError::new(ErrorKind::Failed, message));
+    }
     let mut tree = Tree::default();
     for base in &job.scope.bases {
-        tree.folders.push(Folder::new(job.shown(&Place { base: 0, path: base.folder.clone() })));
+        let shown = job.shown(&Place { base: 0, path: base.folder.clone() });
+        tree.folders.push(Folder::new(shown, base.folder.clone()));
     }
     let mut unnamed = Vec::new();
     for entry in &listing.entries {
@@ -130,7 +137,7 @@ fn list(job: &Job, depth: usize, limit: usize, budget: usize) -> Outcome {
         words.insert(0, format!("open without a file: {}", unnamed.join(", ")));
     }
     let (text, data) = tree.render(&pick, depth, budget, &unsaved, &left_out, &words);
-    Outcome { content: vec![Content::text(text)], structured: Some(data), ..Outcome::default() }
+    Ok(Outcome { content: vec![Content::text(text)], structured: Some(data), ..Outcome::default() })
 }
 
 /// What marks an entry of a kind.

@@ -69,23 +69,7 @@ impl Tool for Write {
 
     async fn plan(&self, arguments: &Arguments, context: &Context) -> Result<Plan, ToolError> {
         let target = context.workspace.resolve(&arguments.file_path)?;
-        let Some(view) = existing(context, &target).await? else {
-            return Ok(change(target, Replacement::new(arguments, Expected::Absent, Vec::new())));
-        };
-        if content_for(&view.text, &arguments.content) == view.text.to_string() {
-            return Ok(Plan::Run);
-        }
-        let hash = view.hash();
-        let stale = stale(context, &view, &hash);
-        let (expected, notes) = match (context.workspace.settings().freshness, stale) {
-            (Freshness::Refuse, Some(stale)) => return Err(stale.refusal(&view, &hash)),
-            (Freshness::Refuse, None) => (Expected::Hash(hash), Vec::new()),
-            (Freshness::Warn, Some(stale)) => {
-                (Expected::Anything, vec![format!("it was written although {}", stale.why())])
-            }
-            (Freshness::Warn, None) | (Freshness::Off, _) => (Expected::Anything, Vec::new()),
-        };
-        Ok(change(target, Replacement::new(arguments, expected, notes)))
+        Ok(whole(context, target, &arguments.content).await?.map_or(Plan::Run, |change| Plan::Change(vec![change])))
     }
 
     async fn run(&self, arguments: Arguments, context: &Context) -> Result<Outcome, ToolError> {
@@ -106,13 +90,46 @@ impl Tool for Write {
     }
 }
 
-fn change(target: Target, content: Replacement) -> Plan {
+/// The change that gives a file a whole new content, as far as the session knows what would be overwritten; `None` where
+/// the file has just that content.
+pub(super) async fn whole(context: &Context, target: Target, content: &str) -> Result<Option<FileChange>, ToolError> {
+    let Some(view) = existing(context, &target).await? else {
+        return Ok(Some(change(target, Replacement::new(content, Expected::Absent, Vec::new()))));
+    };
+    if content_for(&view.text, content) == view.text.to_string() {
+        return Ok(None);
+    }
+    let (expected, notes) = known(context, &view)?;
+    Ok(Some(change(target, Replacement::new(content, expected, notes))))
+}
+
+/// What a text must be so that it may be overwritten, and what is to be told of that; the refusal where the session does
+/// not know it.
+fn known(context: &Context, view: &View) -> Result<(Expected, Vec<String>), ToolError> {
+    let hash = view.hash();
+    let stale = stale(context, view, &hash);
+    Ok(match (context.workspace.settings().freshness, stale) {
+        (Freshness::Refuse, Some(stale)) => return Err(stale.refusal(view, &hash)),
+        (Freshness::Refuse, None) => (Expected::Hash(hash), Vec::new()),
+        (Freshness::Warn, Some(stale)) => {
+            (Expected::Anything, vec![format!("it was written although {}", stale.why())])
+        }
+        (Freshness::Warn, None) | (Freshness::Off, _) => (Expected::Anything, Vec::new()),
+    })
+}
+
+/// Refuses where a text would be lost that the session does not know.
+pub(super) fn may_go(context: &Context, view: &View) -> Result<(), ToolError> {
+    known(context, view).map(drop)
+}
+
+fn change(target: Target, content: Replacement) -> FileChange {
     let label = format!("write {}", target.shown);
-    Plan::Change(vec![FileChange { target, rewrite: Arc::new(content), label, fate: Fate::Stays }])
+    FileChange { target, rewrite: Arc::new(content), label, fate: Fate::Stays }
 }
 
 /// What is there now; `None` when there is nothing.
-async fn existing(context: &Context, target: &Target) -> Result<Option<View>, ToolError> {
+pub(super) async fn existing(context: &Context, target: &Target) -> Result<Option<View>, ToolError> {
     match context.workspace.view(target).await {
         Ok(view) => Ok(Some(view)),
         Err(refusal) if refusal.kind == RefusalKind::NotFound => Ok(None),
@@ -187,8 +204,8 @@ struct Replacement {
 }
 
 impl Replacement {
-    fn new(arguments: &Arguments, expected: Expected, notes: Vec<String>) -> Replacement {
-        Replacement { content: arguments.content.clone(), expected, notes }
+    fn new(content: &str, expected: Expected, notes: Vec<String>) -> Replacement {
+        Replacement { content: content.to_owned(), expected, notes }
     }
 }
 
@@ -239,7 +256,7 @@ fn content_for(before: &Text, content: &str) -> String {
 }
 
 /// All changed lines as one place.
-fn hunk(old: &str, new: &str, splices: &[Splice]) -> Option<Hunk> {
+pub(super) fn hunk(old: &str, new: &str, splices: &[Splice]) -> Option<Hunk> {
     let (first, last) = (splices.first()?, splices.last()?);
     let grown: usize = splices.iter().map(|splice| splice.text.len()).sum();
     let gone: usize = splices.iter().map(|splice| splice.range.len()).sum();

@@ -13,7 +13,7 @@ pub enum Codec {
     Utf16Le,
     /// UTF-16, big end first, after FE FF.
     Utf16Be,
-    /// Bytes that are none of these, read as Windows-1252 for showing only: never written.
+    /// Bytes that are none of these, for showing only: never written. What is no UTF-8 in them is shown as Windows-1252.
     Legacy,
 }
 
@@ -130,7 +130,19 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, String> {
         .map_err(|lone| format!("its UTF-16 has a lone surrogate (U+{:04X})", lone.unpaired_surrogate()))
 }
 
-/// The best that can be shown of bytes that do not fit: broken UTF-16 with U+FFFD in the gaps, all else as Windows-1252.
+/// The text of bytes of which some are not UTF-8: those as Windows-1252, one character each, and the others as they are.
+/// So one broken byte does not spoil the rest of a text.
+pub(super) fn patched(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() + bytes.len() / 8);
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.push_str(&encoding_rs::WINDOWS_1252.decode_without_bom_handling(chunk.invalid()).0);
+    }
+    text
+}
+
+/// The best that can be shown of bytes that do not fit: broken UTF-16 with U+FFFD in the gaps, all else as [`patched`]
+/// has it.
 fn legacy(bytes: &[u8], codec: Codec, why: &str) -> Decoded {
     let (shown, text) = match codec {
         Codec::Utf16Le => {
@@ -140,7 +152,7 @@ fn legacy(bytes: &[u8], codec: Codec, why: &str) -> Decoded {
             ("UTF-16 with U+FFFD for what is broken", encoding_rs::UTF_16BE.decode_with_bom_removal(bytes).0)
         }
         Codec::Utf8Bom | Codec::Utf8 | Codec::Legacy => {
-            ("Windows-1252", encoding_rs::WINDOWS_1252.decode_without_bom_handling(bytes).0)
+            ("Windows-1252", patched(bytes.strip_prefix(UTF8_MARK).unwrap_or(bytes)).into())
         }
     };
     let note = format!("The encoding of this file is not known ({why}); it is shown as {shown} and cannot be edited.");
@@ -178,6 +190,9 @@ mod tests {
         check(b"\xc0\x80", "\u{c0}\u{20ac}", Codec::Legacy);
         check(b"\xed\xa0\x80", "\u{ed}\u{a0}\u{20ac}", Codec::Legacy);
         check(b"\xf0\x9f\x98", "\u{f0}\u{178}\u{2dc}", Codec::Legacy);
+        // One bad byte does not spoil the others.
+        check(b"na\xc3\xafve caf\xe9", "na\u{ef}ve caf\u{e9}", Codec::Legacy);
+        check(b"\xef\xbb\xbfcaf\xe9", "caf\u{e9}", Codec::Legacy);
         assert_eq!(decode(b"\x7fELF\0"), Err(CodecError::Binary(4)));
         assert_eq!(decode(b"a\0\0\0"), Err(CodecError::Binary(1)));
     }

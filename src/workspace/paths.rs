@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::ports::{Disk, FileKind};
 use crate::text::percent;
 
+use super::search::visible;
 use super::{Documents, Refusal, RefusalKind, Snapshot};
 
 /// What a document or file is to us, however it is spelled: percent encoding, drive letters and links are resolved.
@@ -31,7 +32,8 @@ pub struct Target {
     pub key: Key,
     /// Its URI: the editor's spelling when it is open, else a `file:` URI of the path as it was named.
     pub uri: String,
-    /// Its name in messages and diffs: relative to its workspace folder with `/`, else absolute, else the URI.
+    /// Its name in messages and diffs: relative to its workspace folder with `/`, else absolute, else the URI; in quotes
+    /// and escaped where there is something in it that cannot be seen or is not UTF-8.
     pub shown: String,
     /// The files it stands for or would be saved to, with all links resolved: of a file that is not open, its path; of
     /// a document, the file it was when it was opened and whatever its spelling leads to now. They differ where a link
@@ -90,20 +92,24 @@ pub fn key_of_uri(disk: &dyn Disk, uri: &str) -> Option<Key> {
         "untitled" | "vscode-notebook-cell" => Some(Key::Unnamed(uri.to_owned())),
         // What Neovim calls a buffer without a name.
         "file" if rest.is_empty() || rest == "//" => Some(Key::Unnamed(uri.to_owned())),
-        "file" => {
-            let path = match rest.strip_prefix("//") {
-                None => rest,
-                Some(rest) => {
-                    let (host, path) = rest.split_at(rest.find('/')?);
-                    (host.is_empty() || host.eq_ignore_ascii_case("localhost")).then_some(path)?
-                }
-            };
-            let path = PathBuf::from(OsString::from_vec(percent::decoded(path)));
-            let fits = path.is_absolute() && !path.as_os_str().as_bytes().contains(&0);
-            fits.then(|| Key::File(canonical(disk, &folded_drive(disk, path))))
-        }
+        "file" => path_of_uri(uri).map(|path| Key::File(canonical(disk, &folded_drive(disk, path)))),
         _ => None,
     }
+}
+
+/// The absolute path that a `file:` URI of this machine spells, links and `..` as they stand there.
+pub fn path_of_uri(uri: &str) -> Option<PathBuf> {
+    let (scheme, rest) = scheme(uri)?;
+    let path = match rest.strip_prefix("//") {
+        None => rest,
+        Some(rest) => {
+            let (host, path) = rest.split_at(rest.find('/')?);
+            (host.is_empty() || host.eq_ignore_ascii_case("localhost")).then_some(path)?
+        }
+    };
+    let path = PathBuf::from(OsString::from_vec(percent::decoded(path)));
+    let fits = path.is_absolute() && !path.as_os_str().as_bytes().contains(&0);
+    (fits && scheme.eq_ignore_ascii_case("file")).then_some(path)
 }
 
 /// Whether two URIs differ in nothing but what is percent-encoded.
@@ -223,7 +229,7 @@ fn exists(disk: &dyn Disk, path: &Path) -> bool {
 fn target_of_document(disk: &dyn Disk, roots: &Roots, documents: &Documents, document: &Snapshot) -> Target {
     let shown = match &document.key {
         Key::File(path) => shown(roots, path),
-        Key::Unnamed(uri) => uri.clone(),
+        Key::Unnamed(uri) => visible(Path::new(uri)),
     };
     let paths = paths_of_document(disk, documents, document);
     let inside = paths.iter().all(|path| roots.holding(path).is_some());
@@ -292,12 +298,12 @@ fn paths_of_uri(disk: &dyn Disk, uri: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// A canonical path as it is shown.
+/// A canonical path as it is shown: nothing in it can pass for something else.
 fn shown(roots: &Roots, path: &Path) -> String {
     match roots.holding(path).and_then(|folder| path.strip_prefix(folder).ok()) {
         Some(rest) if rest.as_os_str().is_empty() => ".".to_owned(),
-        Some(rest) => rest.to_string_lossy().into_owned(),
-        None => path.to_string_lossy().into_owned(),
+        Some(rest) => visible(rest),
+        None => visible(path),
     }
 }
 

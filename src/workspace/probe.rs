@@ -5,7 +5,8 @@ use std::path::Path;
 
 use crate::ports::{DirEntry, Disk, FileKind};
 
-use super::paths::{Key, Target};
+use super::paths::{Key, Target, uri_of_path};
+use super::search::visible;
 use super::{Refusal, RefusalKind, Workspace};
 
 /// So many bytes of a file's beginning tell what it is.
@@ -30,17 +31,22 @@ pub enum Probe {
 /// One name in a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The name, as it is on the disk.
+    /// The name; bytes that are not UTF-8 as U+FFFD.
     pub name: String,
+    /// The `file:` URI of it, where the name is not UTF-8 or has something in it that cannot be seen: by that it can be
+    /// named.
+    pub uri: Option<String>,
     /// What it is, links not followed.
     pub kind: FileKind,
     /// Whether it is open in the editor and not on the disk.
     pub unsaved: bool,
 }
 
-impl From<DirEntry> for Entry {
-    fn from(DirEntry { name, kind }: DirEntry) -> Entry {
-        Entry { name, kind, unsaved: false }
+impl Entry {
+    fn new(folder: &Path, found: DirEntry) -> Entry {
+        let name = Path::new(found.file_name());
+        let uri = (name.to_str() != Some(&visible(name))).then(|| uri_of_path(&folder.join(name)));
+        Entry { name: found.name, uri, kind: found.kind, unsaved: false }
     }
 }
 
@@ -72,20 +78,22 @@ fn with_open(workspace: &Workspace, folder: &Path, mut entries: Vec<Entry>) -> V
         let Ok(below) = open.strip_prefix(folder) else { continue };
         let mut parts = below.components();
         let Some(first) = parts.next() else { continue };
-        let name = first.as_os_str().to_string_lossy().into_owned();
-        if !entries.iter().any(|entry| entry.name == name) {
-            let kind = if parts.next().is_some() { FileKind::Directory } else { FileKind::File };
-            entries.push(Entry { name, kind, unsaved: true });
+        let kind = if parts.next().is_some() { FileKind::Directory } else { FileKind::File };
+        let entry = Entry::new(folder, DirEntry::new(first.as_os_str(), kind));
+        if !entries.iter().any(|other| (&other.name, &other.uri) == (&entry.name, &entry.uri)) {
+            entries.push(Entry { unsaved: true, ..entry });
         }
     }
-    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    entries.sort_by(|a, b| (&a.name, &a.uri).cmp(&(&b.name, &b.uri)));
     entries
 }
 
 fn look(disk: &dyn Disk, path: &Path) -> io::Result<Probe> {
     let Ok(found) = disk.metadata(path) else { return Ok(Probe::Other) };
     match found.kind {
-        FileKind::Directory => Ok(Probe::Folder(disk.read_dir(path)?.into_iter().map(Entry::from).collect())),
+        FileKind::Directory => {
+            Ok(Probe::Folder(disk.read_dir(path)?.into_iter().map(|found| Entry::new(path, found)).collect()))
+        }
         FileKind::File => {
             let mut head = Vec::new();
             let read = disk.open(path).and_then(|file| file.take(HEAD_BYTES as u64).read_to_end(&mut head));

@@ -5,6 +5,7 @@
 //! that have a text in the [`Overlay`], plus all of those, ignored or not: what the user has opened is always seen.
 
 mod filter;
+mod foreign;
 mod grep;
 mod kept;
 mod line;
@@ -14,6 +15,7 @@ mod overlay;
 mod run;
 mod scope;
 mod sieve;
+mod watched;
 mod words;
 
 use std::sync::Arc;
@@ -57,6 +59,8 @@ pub struct Job {
     roots: Roots,
     secrets: bool,
     limit_ms: u64,
+    /// Longer lines (bytes) are not searched, nor longer files where matches go over line ends.
+    longest: usize,
     /// What others can tell it, and see of it, while it runs.
     pub run: Arc<Run>,
 }
@@ -74,8 +78,12 @@ impl Workspace {
         let settings = self.settings();
         let overlay = Overlay::new(&self.documents.all(), proposals);
         let (scope, roots) = (Scope::of(self, path, &overlay)?, self.roots());
-        let mut wanted = wanted.clone();
-        wanted.exclude.extend(settings.search.exclude.iter().cloned());
+        let folders = scope.bases.iter().map(|base| base.folder.as_path());
+        let wanted = Wanted {
+            include: filter::relative(&wanted.include, &folders),
+            exclude: filter::relative(&wanted.exclude, &folders),
+            ..wanted.clone()
+        };
         let walk = WalkOptions {
             hidden: settings.search.hidden || besides.hidden,
             ignore: settings.search.respect_ignore_files && !besides.ignored,
@@ -87,10 +95,11 @@ impl Workspace {
         Ok(Job {
             disk: self.ports.disk.clone(),
             overlay,
-            filter: Filter::new(&wanted)?,
+            filter: Filter::new(&wanted)?.without(&settings.search.exclude)?,
             walk,
             secrets: settings.search.secrets,
             limit_ms: settings.search.time_limit_ms,
+            longest: grep::LONGEST,
             scope,
             roots,
             run: Arc::default(),
@@ -149,7 +158,7 @@ impl Job {
             for (path, layer) in self.overlay.below(&base.folder) {
                 let relative = path.strip_prefix(&base.folder).unwrap_or(path);
                 let elsewhere = base.prune.iter().any(|prune| path.starts_with(prune));
-                if elsewhere || !self.filter.fits(relative) {
+                if elsewhere || !self.filter.fits(&base.under, relative) {
                     continue;
                 }
                 found.push((Place { base: number, path: path.clone() }, layer));

@@ -5,12 +5,13 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::ports::{Disk, FileKind};
+use crate::ports::{DirEntry, Disk, FileKind};
 use crate::text::{BOM, LineBreaks, LineEnds, Text, hash_bytes};
 
 use super::codec::{self, Codec, CodecError, Decoded};
 use super::documents::{Snapshot, Sync};
-use super::paths::{Key, Target, not_open};
+use super::paths::{Key, Target, not_open, uri_of_path};
+use super::search::visible;
 use super::{Refusal, RefusalKind, Workspace};
 
 /// Files longer than this (bytes) are not read as text: editors do not open them either.
@@ -218,28 +219,33 @@ pub(super) fn unreadable(disk: &dyn Disk, path: &Path, shown: &str, error: &io::
         }
         found
     });
-    let names: Vec<String> = folder
+    let entries: Vec<DirEntry> = folder
         .and_then(|folder| disk.read_dir(folder).ok())
         .unwrap_or_default()
         .into_iter()
-        // On the way to a file only folders can be meant; a name that is not UTF-8 cannot be given in a call.
+        // On the way to a file only folders can be meant.
         .filter(|entry| missing == path || entry.kind != FileKind::File)
-        .filter(|entry| !entry.name.contains(char::REPLACEMENT_CHARACTER))
-        .map(|entry| entry.name)
         .collect();
     let wanted = missing.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    // Of a name that is not UTF-8 a call can give the URI only, and the one that was given may be how it was shown.
+    let (odd, plain): (Vec<DirEntry>, Vec<DirEntry>) = entries.into_iter().partition(|entry| entry.exact.is_some());
+    let names: Vec<String> = plain.into_iter().map(|entry| entry.name).collect();
     let near = near_names(&wanted, &names);
     // The name as it was shown, as far as it exists, and then the other name.
     let depth = path.components().count() - missing.components().count();
-    let above = Path::new(shown).ancestors().nth(depth + 1).unwrap_or(Path::new(""));
-    let candidates: Vec<String> = near.iter().map(|name| above.join(name).to_string_lossy().into_owned()).collect();
+    let named = if path.to_str() == Some(&visible(path)) { Path::new(shown) } else { path };
+    let above = named.ancestors().nth(depth + 1).unwrap_or(Path::new(""));
+    let odd = odd.iter().filter(|entry| entry.name == wanted);
+    let odd = odd.filter_map(|entry| Some(uri_of_path(&folder?.join(entry.file_name()))));
+    let near = near.iter().map(|name| above.join(name).to_string_lossy().into_owned());
+    let candidates: Vec<String> = odd.chain(near).take(MAX_HINTS).collect();
     let mut message = format!("There is no file {shown}.");
     if depth > 0 {
-        let there = Path::new(shown).ancestors().nth(depth).unwrap_or(Path::new(shown));
-        message = format!("There is no file {shown}: its folder {} does not exist.", there.display());
+        let there = visible(named.ancestors().nth(depth).unwrap_or(named));
+        message = format!("There is no file {shown}: its folder {there} does not exist.");
     }
     if shown.contains(char::REPLACEMENT_CHARACTER) {
-        message.push_str(" A name whose bytes are not UTF-8 cannot be given in a call; a command can rename the file.");
+        message.push_str(" A name whose bytes are not UTF-8 is given by its `file:` URI, each such byte as %XX.");
     }
     if !candidates.is_empty() {
         message = format!("{message} Did you mean {}?", candidates.join(", "));

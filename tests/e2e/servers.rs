@@ -5,6 +5,8 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says why it is skipped")]
 
+pub(crate) mod project;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;

@@ -126,7 +126,9 @@ fn the_small_commands() {
     assert_eq!(names, table);
     let listed = result(&ropewalk(folder.path(), &["tools", "--json"]));
     assert_eq!(listed["tools"].as_array().unwrap().len(), table.len());
-    assert_eq!(result(&ropewalk(folder.path(), &["schema"])), ropewalk::server::protocol::schemas());
+    let mut schemas = ropewalk::server::protocol::schemas();
+    schemas["fakeServerScript"] = ropewalk::fake_server::schema();
+    assert_eq!(result(&ropewalk(folder.path(), &["schema"])), schemas);
     let version = printed(&ropewalk(folder.path(), &["--version"]));
     assert_eq!(version, format!("ropewalk {}\n", env!("CARGO_PKG_VERSION")));
     let doctor = printed(&ropewalk(folder.path(), &["doctor", "--trust", "."]));

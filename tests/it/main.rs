@@ -9,20 +9,26 @@
 )]
 #![expect(clippy::needless_pass_by_value, reason = "JSON is made where it is passed")]
 
+mod bad;
 mod commands;
 mod documented;
 mod doubles;
 mod editor;
 mod ends;
+mod fake_server;
 mod fidelity;
 mod files;
+mod format;
 mod front;
 mod into;
 mod lost;
+mod many;
 mod multi;
 mod naive;
+mod odd;
 mod order;
 mod outputs;
+mod patches;
 mod process;
 mod real;
 mod registry;
@@ -31,3 +37,4 @@ mod sessions;
 mod slot;
 mod storm;
 mod tidy;
+mod world;

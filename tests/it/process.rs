@@ -18,7 +18,8 @@ use crate::editor::framed;
 /// Only so that a test that fails does so; nothing below waits for it.
 const NEVER: Duration = Duration::from_mins(1);
 
-struct Binary {
+/// The real binary.
+pub struct Binary {
     child: Child,
     input: Option<ChildStdin>,
     output: ChildStdout,
@@ -36,15 +37,18 @@ impl Binary {
     }
 
     fn start_in(stderr: Stdio, state: &Path) -> Binary {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_ropewalk"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(stderr)
-            .env("RUST_LOG", "warn")
-            .env("XDG_STATE_HOME", state)
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ropewalk"));
+        Binary::spawn(command.env("XDG_STATE_HOME", state), stderr)
+    }
+
+    /// Started by this command.
+    pub fn of(command: &mut Command) -> Binary {
+        Binary::spawn(command, Stdio::null())
+    }
+
+    fn spawn(command: &mut Command, stderr: Stdio) -> Binary {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr).env("RUST_LOG", "warn");
+        let mut child = command.kill_on_drop(true).spawn().unwrap();
         let (input, output) = (child.stdin.take(), child.stdout.take().unwrap());
         Binary { child, input, output, read: Vec::new() }
     }
@@ -60,7 +64,7 @@ impl Binary {
     }
 
     /// Sends a request and gives its answer; everything that comes before it is passed over.
-    async fn ask(&mut self, id: i64, method: &str, params: Value) -> Value {
+    pub async fn ask(&mut self, id: i64, method: &str, params: Value) -> Value {
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).await;
         self.next(|message| message["id"] == id && message.get("method").is_none()).await
     }
@@ -85,7 +89,8 @@ impl Binary {
         self.hello_in(process_id, options, None).await;
     }
 
-    async fn hello_in(&mut self, process_id: Option<u32>, options: Value, folder: Option<&str>) {
+    /// Says hello as an editor with this folder does.
+    pub async fn hello_in(&mut self, process_id: Option<u32>, options: Value, folder: Option<&str>) {
         let capabilities = json!({ "workspace": { "applyEdit": true } });
         let params = json!({
             "processId": process_id,

@@ -1,5 +1,6 @@
 //! Searches over the wire: files and buffers as one.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use expect_test::{Expect, expect};
@@ -7,7 +8,7 @@ use ropewalk::ports::{MemoryDisk, Ports};
 use ropewalk::server::{self, ServeOptions};
 use serde_json::{Value, json};
 
-use crate::editor::FakeEditor;
+use crate::editor::{FakeEditor, Manner};
 
 /// A folder whose open documents differ from the disk in every way.
 async fn editor_with_tree() -> FakeEditor {
@@ -29,7 +30,11 @@ async fn editor_with_tree() -> FakeEditor {
         "processId": null,
         "workspaceFolders": [{ "uri": "file:///w", "name": "w" }],
         "initializationOptions": { "diagnostics": { "ownServers": "off" } },
-        "capabilities": { "general": { "positionEncodings": ["utf-8"] } },
+        "capabilities": {
+            "general": { "positionEncodings": ["utf-8"] },
+            "workspace": { "applyEdit": true },
+            "experimental": { "ropewalk": { "resync": true, "approve": true } },
+        },
     });
     editor.ask("initialize", params).await;
     editor.open("file:///w/src/gone.rs", "it is gone\n");
@@ -57,26 +62,26 @@ async fn every_tool_sees_what_the_user_sees() {
         "grep",
         json!({ "pattern": "needle" }),
         expect![[r"
-        logs/open.log (unsaved)
-        1:an ignored needle
+            logs/open.log (unsaved)
+            1:an ignored needle
 
-        src/come.rs (unsaved)
-        2:but now a needle
+            src/come.rs (unsaved)
+            2:but now a needle
 
-        src/new/made.rs (unsaved)
-        1:a needle in a new file
+            src/new/made.rs (unsaved)
+            1:a needle in a new file
 
-        src/plain.rs
-        1:needle on the disk
+            src/plain.rs
+            1:needle on the disk
 
-        src/removed.rs (unsaved)
-        1:needle
+            src/removed.rs (unsaved)
+            1:needle
 
-        untitled:Untitled-1 (unsaved)
-        1:an untitled needle
+            untitled:Untitled-1 (unsaved)
+            1:an untitled needle
 
-        (6 matching lines in 6 files; 8 files searched)
-        (left out: 1 binary file)"]],
+            (6 matching lines in 6 files; 7 files searched)
+            (left out: 1 binary file)"]],
     )
     .await;
     check(
@@ -105,15 +110,15 @@ async fn every_tool_sees_what_the_user_sees() {
         "grep",
         json!({ "pattern": "NEEDLE", "-i": true, "mode": "count" }),
         expect![[r"
-        logs/open.log:1 (unsaved)
-        src/come.rs:1 (unsaved)
-        src/new/made.rs:1 (unsaved)
-        src/plain.rs:1
-        src/removed.rs:1 (unsaved)
-        untitled:Untitled-1:1 (unsaved)
+            logs/open.log:1 (unsaved)
+            src/come.rs:1 (unsaved)
+            src/new/made.rs:1 (unsaved)
+            src/plain.rs:1
+            src/removed.rs:1 (unsaved)
+            untitled:Untitled-1:1 (unsaved)
 
-        (6 matching lines in 6 files; 8 files searched)
-        (left out: 1 binary file)"]],
+            (6 matching lines in 6 files; 7 files searched)
+            (left out: 1 binary file)"]],
     )
     .await;
     check(
@@ -121,11 +126,11 @@ async fn every_tool_sees_what_the_user_sees() {
         "grep",
         json!({ "pattern": "needle", "output_mode": "files_with_matches", "head_limit": 2, "offset": 2 }),
         expect![[r"
-        src/come.rs (unsaved)
-        src/new/made.rs (unsaved)
+            src/come.rs (unsaved)
+            src/new/made.rs (unsaved)
 
-        (6 files with a match; 8 files searched; shown: 2-3; go on with offset 4)
-        (left out: 1 binary file)"]],
+            (6 files with a match; 7 files searched; shown: 2-3; go on with offset 4)
+            (left out: 1 binary file)"]],
     )
     .await;
     check(
@@ -293,5 +298,77 @@ async fn what_is_wrong_is_told() {
 
         "invalidArguments": `query` is empty; give a part of a file's name, for example "main.rs".
     "#]].assert_eq(&told.join("\n"));
+    assert_eq!(editor.leave().await, 0);
+}
+
+/// What the tools that name one file see of each kind of difference, and that the buffer is what they change.
+#[tokio::test(start_paused = true)]
+async fn one_file_is_read_and_changed_as_the_user_sees_it() {
+    let mut editor = editor_with_tree().await;
+    let editor_ref = &mut editor;
+    let mut told = String::new();
+    for name in
+        ["src/come.rs", "src/gone.rs", "src/new/made.rs", "src/removed.rs", "logs/open.log", "untitled:Untitled-1"]
+    {
+        let read = editor_ref.ask("ropewalk/callTool", json!({ "name": "read", "arguments": { "path": name } })).await;
+        assert_eq!(read["structuredContent"]["unsaved"], true, "{read}");
+        writeln!(told, "--- {name}\n{}", read["content"][0]["text"].as_str().unwrap()).unwrap();
+        // Then each is changed where it is: in the editor's buffer.
+        let uri = if name.starts_with("untitled") { name.to_owned() } else { format!("file:///w/{name}") };
+        let before = editor_ref.buffers[&uri].text.clone();
+        for (tool, arguments, after) in [
+            ("edit", json!({ "path": name, "old_string": before, "new_string": "edited\n" }), "edited\n"),
+            (
+                "multi_edit",
+                json!({ "path": name, "edits": [{ "old_string": "edited", "new_string": "twice" }] }),
+                "twice\n",
+            ),
+            ("write", json!({ "path": name, "content": "written\n" }), "written\n"),
+        ] {
+            let id = editor_ref.request("ropewalk/callTool", json!({ "name": tool, "arguments": arguments }));
+            editor_ref.serve_edit(Manner::Apply).await;
+            let result = editor_ref.result(id).await;
+            assert_eq!((&result["status"], &result["edits"][0]["unsaved"]), (&json!("ok"), &json!(true)), "{result}");
+            assert_eq!(editor_ref.buffers[&uri].text, after, "{tool} {name}");
+        }
+        // What it says now is what is searched at once.
+        let grep = json!({ "name": "grep", "arguments": { "pattern": "needle|gone|written", "path": name } });
+        let grep = editor_ref.ask("ropewalk/callTool", grep).await;
+        assert_eq!(grep["structuredContent"]["matches"][0]["text"], "written", "{grep}");
+    }
+    expect![[r"
+        --- src/come.rs
+        1	nothing
+        2	but now a needle
+
+        (end of file, 2 lines)
+        (unsaved: this is the editor's buffer, which differs from the file on the disk)
+        --- src/gone.rs
+        1	it is gone
+
+        (end of file, 1 line)
+        (unsaved: this is the editor's buffer, which differs from the file on the disk)
+        --- src/new/made.rs
+        1	a needle in a new file
+
+        (end of file, 1 line)
+        (unsaved: this is the editor's buffer, and there is no such file on the disk)
+        --- src/removed.rs
+        1	needle
+
+        (end of file, 1 line)
+        (unsaved: this is the editor's buffer, and there is no such file on the disk)
+        --- logs/open.log
+        1	an ignored needle
+
+        (end of file, 1 line)
+        (unsaved: this is the editor's buffer, and there is no such file on the disk)
+        --- untitled:Untitled-1
+        1	an untitled needle
+
+        (end of file, 1 line)
+        (unsaved: this is the editor's buffer, and there is no such file on the disk)
+    "]]
+    .assert_eq(&told);
     assert_eq!(editor.leave().await, 0);
 }

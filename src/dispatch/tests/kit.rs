@@ -14,18 +14,25 @@ use tokio::sync::Notify;
 use crate::dispatch::{CallParams, CallResult, Dispatch};
 use crate::editor::{
     Abilities, ApplyEdit, ApproveDecision, ApproveParams, ApproveResult, AskError, Consent, EditReply, Editor, News,
-    Resync,
+    Resync, SaveResult,
 };
 use crate::languages::{Languages, Wait, WaitMode};
 use crate::permissions::{Rule, Trust};
 use crate::ports::{MemoryDisk, Ports, Seeded, SystemClock};
+use crate::text::TextEdit;
 use crate::tool::{Access, AnyTool, Capability, Content, Context, Outcome, Plan, ToolError, Traits};
 use crate::tools;
 use crate::workspace::documents::ContentChange;
-use crate::workspace::{Documents, Key, Roots, Workspace};
+use crate::workspace::{Documents, Key, Roots, Snapshot, Workspace};
 
 /// What the editor answers to a question for consent; runs before the answer, so that it can change the world.
 pub(super) type Answer = Box<dyn FnOnce(&ApproveParams) -> ApproveResult + Send>;
+
+/// What the editor answers when it is asked how it would format a document; `None`: nothing, ever.
+pub(super) type Formatter = Box<dyn Fn(&Snapshot) -> Option<Result<Option<Vec<TextEdit>>, AskError>> + Send + Sync>;
+
+/// What the editor does when it is asked to save a document, and answers; `None`: nothing, ever.
+pub(super) type Saver = Box<dyn Fn(&Snapshot) -> Option<Result<SaveResult, AskError>> + Send + Sync>;
 
 /// An editor that applies edits at once and echoes them.
 pub(super) struct FakeEditor {
@@ -36,6 +43,8 @@ pub(super) struct FakeEditor {
     /// When set, a question is never answered; the notice tells that it came.
     pub silent: Mutex<Option<Arc<Notify>>>,
     pub told: Mutex<Vec<News>>,
+    pub formatter: Mutex<Option<Formatter>>,
+    pub saver: Mutex<Option<Saver>>,
     documents: Arc<Documents>,
 }
 
@@ -80,6 +89,36 @@ impl Editor for FakeEditor {
 
     async fn pull_diagnostics(&self, _: &str, _: Duration) -> Result<(), AskError> {
         Err(AskError::Unsupported)
+    }
+
+    async fn format(&self, uri: &str, version: i32, _: Duration) -> Result<Option<Vec<TextEdit>>, AskError> {
+        let answer = {
+            let document = self.documents.get(&self.documents.key_of(uri).unwrap()).unwrap();
+            assert_eq!(document.version, version);
+            self.formatter.lock().unwrap().as_ref().map(|formatter| formatter(&document))
+        };
+        match answer {
+            None => Err(AskError::Unsupported),
+            Some(Some(answer)) => answer,
+            Some(None) => std::future::pending().await,
+        }
+    }
+
+    async fn save(&self, uris: &[String], _: Duration) -> Result<SaveResult, AskError> {
+        let answers: Vec<_> = {
+            let documents = uris.iter().map(|uri| self.documents.get(&self.documents.key_of(uri).unwrap()).unwrap());
+            let saver = self.saver.lock().unwrap();
+            documents.map(|document| saver.as_ref().map(|saver| saver(&document))).collect()
+        };
+        let mut failed = Vec::new();
+        for answer in answers {
+            match answer {
+                None => return Err(AskError::Unsupported),
+                Some(None) => std::future::pending().await,
+                Some(Some(answer)) => failed.extend(answer?.failed),
+            }
+        }
+        Ok(SaveResult { failed })
     }
 
     fn tell(&self, news: News) {
@@ -243,6 +282,8 @@ impl Desk {
             asked: Mutex::default(),
             silent: Mutex::default(),
             told: Mutex::default(),
+            formatter: Mutex::default(),
+            saver: Mutex::default(),
             documents: Arc::clone(&documents),
         });
         let clock = Arc::new(SystemClock);

@@ -8,10 +8,12 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tracing::{debug, warn};
 
-use super::capabilities::{folder, placeholders};
+use super::capabilities::{folder, of_workspace, placeholders};
+use super::offers::Offers;
 use super::report::{Published, published};
 use super::unable::Unable;
 use super::watchers::Watcher;
+use super::window::Window;
 use super::{Root, STATUS, ServerEvent, Sink};
 use crate::languages::known::{Server, filled, section};
 use crate::rpc::{Fault, Handler};
@@ -32,6 +34,8 @@ pub(super) struct Registration {
     pub(super) identifier: Option<String>,
     /// Only for these languages; empty: for all.
     pub(super) languages: Vec<String>,
+    /// It can be asked about all files at once.
+    pub(super) workspace: bool,
 }
 
 /// What a server registered after its start, by the id it gave.
@@ -78,6 +82,21 @@ impl Registered {
         found
     }
 
+    /// The identifiers to ask with about all files, each once.
+    pub(super) fn of_workspace(&self) -> Vec<Option<String>> {
+        let all = self.pulls.values().filter(|pull| pull.workspace);
+        let mut found: Vec<Option<String>> = all.map(|pull| pull.identifier.clone()).collect();
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    /// Asking about all files turned out not to work.
+    pub(super) fn never_about_all(&mut self, identifier: Option<&str>) {
+        let same = self.pulls.values_mut().filter(|pull| pull.identifier.as_deref() == identifier);
+        same.for_each(|pull| pull.workspace = false);
+    }
+
     /// Whether it can be asked at all.
     pub(super) fn pulls(&self) -> bool {
         !self.pulls.is_empty()
@@ -112,7 +131,8 @@ impl Registered {
                     // A filter without a language fits them all.
                     let languages = languages.into_iter().collect::<Option<Vec<String>>>().unwrap_or_default();
                     let identifier = options["identifier"].as_str().map(str::to_owned);
-                    self.pulls.insert(id, Registration { identifier, languages });
+                    let workspace = of_workspace(options.get("workspaceDiagnostics"));
+                    self.pulls.insert(id, Registration { identifier, languages, workspace });
                     changed = true;
                 }
                 Some("workspace/didChangeWatchedFiles") => {
@@ -146,6 +166,8 @@ pub(super) struct Answers {
     /// dropped.
     pub(super) muted: Arc<AtomicBool>,
     pub(super) unable: Arc<Unable>,
+    pub(super) offers: Arc<Offers>,
+    pub(super) window: Arc<Window>,
     pub(super) notices: mpsc::UnboundedSender<Notice>,
 }
 
@@ -180,6 +202,7 @@ impl Answers {
 impl Handler for Answers {
     fn request(&self, method: &str, params: Value) -> Result<Value, Fault> {
         self.unable.hear(method, &params);
+        self.offers.hear(method, &params);
         if let Some(answer) = self.server.answers.get(method) {
             return Ok(answer.clone());
         }
@@ -200,9 +223,7 @@ impl Handler for Answers {
                 }
                 Ok(Value::Null)
             }
-            "workspace/applyEdit" => {
-                Ok(json!({ "applied": false, "failureReason": "this client does not let servers edit" }))
-            }
+            "workspace/applyEdit" => Ok(self.window.apply(&params)),
             "workspace/diagnostic/refresh" => {
                 let _ = self.notices.send(Notice::AskAgain);
                 Ok(Value::Null)
@@ -221,6 +242,7 @@ impl Handler for Answers {
 
     fn notification(&self, method: &str, params: Value) {
         self.unable.hear(method, &params);
+        self.offers.heed(method, &params);
         match method {
             "textDocument/publishDiagnostics" => {
                 if self.muted.load(Ordering::Relaxed) {
@@ -278,6 +300,8 @@ mod tests {
                 sink: Arc::new(|_| {}),
                 muted: Arc::default(),
                 unable: Arc::default(),
+                offers: Arc::default(),
+                window: Arc::default(),
                 notices,
             },
             queue,

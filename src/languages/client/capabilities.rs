@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::answers::Registration;
+use super::offers;
 use crate::languages::client::Root;
 use crate::languages::known::{Server, filled};
 use crate::text::Encoding;
@@ -11,7 +12,7 @@ use crate::text::Encoding;
 pub(super) fn initialize(server: &Server, root: Option<&Root>) -> Value {
     let (path, uri) = placeholders(root);
     let folders = root.map(folder).map_or(Value::Null, |folder| json!([folder]));
-    json!({
+    let mut params = json!({
         "processId": std::process::id(),
         "clientInfo": { "name": "ropewalk", "version": env!("CARGO_PKG_VERSION") },
         "rootPath": root.map(|root| root.path.to_string_lossy()),
@@ -23,6 +24,7 @@ pub(super) fn initialize(server: &Server, root: Option<&Root>) -> Value {
             "experimental": { "serverStatusNotification": true },
             "textDocument": {
                 "synchronization": { "didSave": true, "dynamicRegistration": false },
+                "formatting": { "dynamicRegistration": false },
                 "publishDiagnostics": {
                     "relatedInformation": true,
                     "versionSupport": true,
@@ -33,7 +35,6 @@ pub(super) fn initialize(server: &Server, root: Option<&Root>) -> Value {
                 "diagnostic": { "dynamicRegistration": true, "relatedDocumentSupport": true },
             },
             "workspace": {
-                "applyEdit": false,
                 "configuration": true,
                 "workspaceFolders": true,
                 "didChangeConfiguration": { "dynamicRegistration": true },
@@ -42,7 +43,9 @@ pub(super) fn initialize(server: &Server, root: Option<&Root>) -> Value {
             },
             "window": { "workDoneProgress": true },
         },
-    })
+    });
+    offers::declare(&mut params);
+    params
 }
 
 /// What stands for `${root}` and `${rootUri}`.
@@ -69,6 +72,8 @@ pub(super) struct Abilities {
     pub(super) save: Option<bool>,
     /// It takes more folders while it runs.
     pub(super) folders: bool,
+    /// It formats documents.
+    pub(super) formats: bool,
     /// It can be asked for diagnostics.
     pub(super) pull: Option<Registration>,
 }
@@ -90,7 +95,11 @@ pub(super) fn abilities(answer: &Value) -> Abilities {
     let pull = match &of["diagnosticProvider"] {
         Value::Object(options) => {
             let identifier = options.get("identifier").and_then(Value::as_str).map(str::to_owned);
-            Some(Registration { identifier, languages: Vec::new() })
+            Some(Registration {
+                identifier,
+                languages: Vec::new(),
+                workspace: of_workspace(options.get("workspaceDiagnostics")),
+            })
         }
         Value::Bool(true) => Some(Registration::default()),
         _ => None,
@@ -108,8 +117,14 @@ pub(super) fn abilities(answer: &Value) -> Abilities {
         incremental: change == 2,
         changes: change > 0,
         save,
+        formats: matches!(of["documentFormattingProvider"], Value::Bool(true) | Value::Object(_)),
         pull,
     }
+}
+
+/// Whether an option is set.
+pub(super) fn of_workspace(option: Option<&Value>) -> bool {
+    option.and_then(Value::as_bool).unwrap_or(false)
 }
 
 #[cfg(test)]

@@ -48,6 +48,11 @@ impl Document {
         json!({ "textDocument": { "uri": self.uri, "version": rev }, "contentChanges": changes })
     }
 
+    /// The text, as the server has been told it.
+    pub(super) fn text(&self) -> &Text {
+        &self.text
+    }
+
     /// The `didSave` of the text as it is.
     pub(super) fn save(&self, with_text: bool) -> Value {
         if with_text {

@@ -88,7 +88,7 @@ pub(super) fn answer(answer: Value) -> Result<Answer, String> {
     Ok(Answer { report: report(Value::Object(fields))?, related, remarks })
 }
 
-fn report(report: Value) -> Result<Report, String> {
+pub(super) fn report(report: Value) -> Result<Report, String> {
     let Value::Object(mut fields) = report else { return Err(format!("it is {}, not an object", kind(&report))) };
     let result_id = match fields.remove("resultId") {
         Some(Value::String(id)) => Some(id),

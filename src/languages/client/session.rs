@@ -17,10 +17,13 @@ use super::answers::{Answers, Notice, Registered};
 use super::capabilities::folder;
 use super::capabilities::{Abilities, abilities, initialize};
 use super::documents::Document;
+use super::offers::Offers;
 use super::pull::{Memory, Outcome, pull};
 use super::stall::Stalling;
 use super::unable::Unable;
-use super::{Command, Pipes, Root, ServerEvent, Sink, Weigh, tsserver};
+use super::window::Window;
+use super::{Asking, Command, Pipes, Reply, Root, ServerEvent, Sink, Unanswered, Weigh, tsserver, workspace};
+use crate::languages::format::{self, Ask, Said};
 use crate::languages::known::Server;
 use crate::languages::settle::Rev;
 use crate::ports::Clock;
@@ -62,18 +65,21 @@ pub(super) async fn run(
     let registered = Arc::new(Mutex::new(Registered::of(root.as_ref())));
     let muted = Arc::new(AtomicBool::new(false));
     let unable = Arc::new(Unable::default());
+    let (offers, window) = (Arc::new(Offers::default()), Arc::new(Window::default()));
     let answers = Answers {
         server: Arc::clone(&server),
         registered: Arc::clone(&registered),
         sink: Arc::clone(&sink),
         muted: Arc::clone(&muted),
         unable: Arc::clone(&unable),
+        offers: Arc::clone(&offers),
+        window: Arc::clone(&window),
         notices,
     };
     let writer = Stalling::new(pipes.writer, Arc::clone(&clock));
     let peer = Peer::start_counted(pipes.reader, writer, Arc::clone(&clock), unsent, |_| answers);
     let mut queued = Vec::new();
-    let greeting = greet(&peer, &server, root.as_ref());
+    let greeting = greet(&peer, &server, root.as_ref(), Arc::clone(&offers));
     tokio::pin!(greeting);
     // Commands wait while the server starts, except the one to end it.
     let greeted = loop {
@@ -102,9 +108,12 @@ pub(super) async fn run(
                 tsserver: server.tsserver,
                 muted,
                 unable,
+                offers,
+                window,
                 registered,
                 documents: HashMap::new(),
                 pulls: JoinSet::new(),
+                workspace: JoinSet::new(),
             };
             for (command, _on_its_way) in queued {
                 session.obey(command);
@@ -134,12 +143,14 @@ fn greet(
     peer: &Peer,
     server: &Server,
     root: Option<&Root>,
+    offers: Arc<Offers>,
 ) -> impl Future<Output = Result<Abilities, String>> + Send + use<> {
     let answer = peer.request("initialize", initialize(server, root), INITIALIZE);
     let peer = peer.clone();
     let settings = server.settings.clone();
     async move {
         let answer = answer.await.map_err(|error| format!("could not be initialised: {error}"))?;
+        offers.since_the_start(&answer);
         peer.notify("initialized", json!({}));
         // Some servers wait for this one before they look at their configuration.
         peer.notify("workspace/didChangeConfiguration", json!({ "settings": settings }));
@@ -189,9 +200,13 @@ struct Session {
     tsserver: bool,
     muted: Arc<AtomicBool>,
     unable: Arc<Unable>,
+    offers: Arc<Offers>,
+    window: Arc<Window>,
     registered: Arc<Mutex<Registered>>,
     documents: HashMap<Key, Open>,
     pulls: JoinSet<Asked>,
+    /// The question about all files that is open; never more than one.
+    workspace: JoinSet<workspace::Found>,
 }
 
 impl Session {
@@ -229,6 +244,7 @@ impl Session {
                     Err(error) if error.is_cancelled() => {}
                     Err(error) => warn!(%error, "asking for diagnostics"),
                 },
+                Some(Ok(found)) = self.workspace.join_next() => self.found(found),
                 () = idle => {
                     let now = self.clock.now();
                     let due = |open: &Open| open.ask_at.is_some_and(|at| at <= now);
@@ -245,6 +261,7 @@ impl Session {
     /// `shutdown`, `exit`; the process is looked after by the caller.
     async fn shut_down(&mut self, grace: Duration) {
         self.pulls.abort_all();
+        self.workspace.abort_all();
         if let Err(error) = self.peer.request("shutdown", Value::Null, grace).await {
             debug!(%error, "shutting a server down");
         }
@@ -310,6 +327,16 @@ impl Session {
                     self.ask(&key);
                 }
             }
+            Command::PullWorkspace => {
+                let identifiers = lock(&self.registered).of_workspace();
+                if !identifiers.is_empty() {
+                    // One that is open was asked before what there is to ask about now.
+                    self.workspace.abort_all();
+                    self.workspace.detach_all();
+                    self.workspace.spawn(workspace::ask(self.peer.clone(), identifiers));
+                    (self.sink)(ServerEvent::WorkspaceAsked);
+                }
+            }
             Command::Watched(files) => {
                 let wanted = {
                     let registered = lock(&self.registered);
@@ -326,8 +353,61 @@ impl Session {
                 let event = json!({ "added": list(&added), "removed": list(&removed) });
                 self.peer.notify("workspace/didChangeWorkspaceFolders", json!({ "event": event }));
             }
+            Command::Format { key, ask } => self.format(&key, &ask),
+            Command::Ask(asking) => self.put(&asking),
             Command::Shutdown(_) => {}
         }
+    }
+
+    /// Asks how the server would format a document, if it does that and has its newest text.
+    fn format(&self, key: &Key, ask: &Ask) {
+        let known = self.documents.get(key).filter(|open| open.told == open.document.rev);
+        let Some(open) = known.filter(|_| self.abilities.formats) else { return ask.give(Said::No) };
+        let params = json!({ "textDocument": open.document.name(), "options": ask.options });
+        let answer = self.peer.request("textDocument/formatting", params, ask.deadline);
+        let (text, encoding, server) = (open.document.text().clone(), self.abilities.encoding, ask.server.clone());
+        ask.give_later(async move {
+            match answer.await {
+                Ok(answer) => format::read(answer, server, &text, encoding),
+                Err(error) => Said::Failed(format!("{server}: {error}")),
+            }
+        });
+    }
+
+    /// Puts a question to the server, if it can be asked and has the text that it is about.
+    fn put(&self, asking: &Asking) {
+        let open = match &asking.about {
+            None => None,
+            Some(about) => match self.documents.get(&about.key) {
+                None => return asking.fail(Unanswered::Gone),
+                Some(open) if open.told != open.document.rev => return asking.fail(Unanswered::Unsaved),
+                Some(open) if open.document.text().rope() != about.text.rope() => {
+                    return asking.fail(Unanswered::Moved);
+                }
+                Some(open) => Some(&open.document),
+            },
+        };
+        let named = open.map(|document| (document.language_id.as_str(), document.uri.as_str()));
+        if !self.offers.can(asking.method, named, &asking.fields) {
+            return asking.fail(Unanswered::Cannot(self.offers.all(named)));
+        }
+        let window = (asking.method == "workspace/executeCommand").then(|| Arc::clone(&self.window));
+        if window.as_ref().is_some_and(|window| !window.open()) {
+            return asking.fail(Unanswered::Failed("it runs another command at the moment".to_owned()));
+        }
+        let texts = self.documents.iter().map(|(key, open)| {
+            let text = (open.document.rev, open.document.text().clone());
+            (key.clone(), text)
+        });
+        let encoding = self.abilities.encoding;
+        let answer = Reply { value: Value::Null, encoding, texts: Arc::new(texts.collect()), edits: Vec::new() };
+        let mut params = asking.params(named.map(|(_, uri)| uri), open.map(Document::text), encoding);
+        if let (Some((_, uri)), Some(lines)) = (named, asking.lines())
+            && params["context"]["diagnostics"].as_array().is_some_and(Vec::is_empty)
+        {
+            params["context"]["diagnostics"] = self.offers.published(uri, lines).into();
+        }
+        asking.send(&self.peer, params, answer, window);
     }
 
     fn ask_all(&mut self) {
@@ -364,6 +444,14 @@ impl Session {
             open.memory.clone(),
         );
         open.asking = Some(self.pulls.spawn(async move { (key, rev, had, work.await) }));
+    }
+
+    fn found(&mut self, found: workspace::Found) {
+        for identifier in &found.never {
+            lock(&self.registered).never_about_all(identifier.as_deref());
+        }
+        let reports = found.reports.into_iter().collect();
+        (self.sink)(ServerEvent::Workspace { reports, whole: found.whole && found.never.is_empty() });
     }
 
     fn answered(&mut self, key: Key, rev: Rev, had: BTreeMap<Key, Rev>, outcome: Outcome) {

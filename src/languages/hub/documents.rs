@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::{Base, Hub, ServerId, SourceKey};
+use super::{Base, Hub, ServerId, SourceKey, habits_mut};
 use crate::languages::client::Command;
 use crate::languages::known;
 use crate::languages::problems::{self, Located};
@@ -228,7 +228,7 @@ impl Hub {
             doc.open = Some(after.epoch);
             doc.saved = None;
             // The editor's servers got it anew.
-            let editors = doc.tracks.iter_mut().filter(|(source, _)| matches!(source, SourceKey::Editor(_)));
+            let editors = doc.tracks.iter_mut().filter(|(source, _)| source.is_the_editors());
             editors.for_each(|(_, track)| track.closed());
         }
         let before = doc.now().text.to_string();
@@ -271,14 +271,14 @@ impl Hub {
 
     /// What is on the disk is the newest text.
     fn saved(&mut self, key: &Key, now: Instant) {
-        let Some(doc) = self.docs.get_mut(key) else { return };
+        let Some(doc) = self.docs.get(key) else { return };
         let rev = doc.now().rev;
         let servers: Vec<ServerId> = doc.servers().collect();
-        for (source, track) in &mut doc.tracks {
-            let SourceKey::OnSave(id) = source else { continue };
-            let Some(running) = self.running.get_mut(*id) else { continue };
-            let noise = running.work.noise();
-            track.sent(rev, now, &mut running.on_save, noise);
+        for source in self.sources(key).into_iter().filter(SourceKey::reads_the_disk) {
+            let noise = self.noise(&source);
+            let habits = habits_mut(&mut self.running, &mut self.editors, &source);
+            let (Some(doc), Some(habits)) = (self.docs.get_mut(key), habits) else { continue };
+            doc.tracks.entry(source).or_default().sent(rev, now, habits, noise);
         }
         for id in servers {
             self.tell(id, Command::Save(key.clone()));
@@ -318,6 +318,7 @@ impl Hub {
             self.born(&target.key);
         }
         self.serve(&target.key, now);
+        self.ask_about_all(&target.key, true);
         self.forget_files(&target.key, now);
     }
 
@@ -362,11 +363,7 @@ impl Hub {
         for source in sources {
             let noise = self.noise(&source);
             let doc = self.docs.get_mut(key)?;
-            let habits = match &source {
-                SourceKey::Own(id) => self.running.get_mut(*id).map(|running| &mut running.habits),
-                SourceKey::OnSave(id) => self.running.get_mut(*id).map(|running| &mut running.on_save),
-                SourceKey::Editor(id) => self.editors.get_mut(id).map(|source| &mut source.habits),
-            };
+            let habits = habits_mut(&mut self.running, &mut self.editors, &source);
             let (Some(track), Some(habits)) = (doc.tracks.get_mut(&source), habits) else { continue };
             track.look_back(now, habits, noise);
             if let Some(set) = track.known(rev).cloned() {
@@ -378,6 +375,7 @@ impl Hub {
             // What the server says of the text before the edit makes the better baseline.
             self.tell(id, Command::Pull(key.clone()));
         }
+        self.ask_about_all(key, true);
         Some(Base { rev, text, sets, news: self.heard })
     }
 

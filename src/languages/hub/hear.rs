@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::{EditorSource, Hub, ServerId, SourceKey, Work};
 use crate::languages::problems::{self, Parsed, RawProblem};
-use crate::languages::settle::{Content, Habits, Rev, Stamp, Track};
+use crate::languages::settle::{Content, Habits, PAIR, Rev, Stamp, Track};
 use crate::languages::sources::{Delivery, Forwarded, StampedBy};
 use crate::languages::verdict::Severity;
 use crate::text::{Encoding, LineBreaks, Text};
@@ -51,7 +51,7 @@ fn located(parsed: &Parsed, text: &Text, encoding: Encoding) -> Content {
 }
 
 /// Reads a list of diagnostics. One of which nothing can be read is no report: it is not the same as an empty one.
-fn parsed(items: &[Value], uri: &str) -> Result<Parsed, String> {
+pub(super) fn parsed(items: &[Value], uri: &str) -> Result<Parsed, String> {
     let parsed = problems::parse(items);
     for remark in &parsed.remarks {
         tracing::warn!(uri, remark, "an odd diagnostic");
@@ -83,9 +83,11 @@ impl Hub {
         let habits = Habits::new(self.quiet(), self.pinned);
         let source = self.editors.entry(id.to_owned()).or_insert_with(|| EditorSource {
             name: String::new(),
+            on_save: habits.clone(),
             habits,
             work: Work::default(),
-            spoke: false,
+            pulls: false,
+            pushes_too: false,
         });
         if source.name.is_empty() || (name != id && source.name != name) {
             name.clone_into(&mut source.name);
@@ -117,9 +119,14 @@ impl Hub {
         }
         let on_save = running.pulls;
         let source = if on_save { SourceKey::OnSave(id) } else { SourceKey::Own(id) };
-        self.note(&source, uri, &raw.problems, encoding);
+        let news = self.note(&source, uri, &raw.problems, encoding, true);
         let running = &mut self.running[id];
         running.spoke = true;
+        // One that goes on with what an edit broke elsewhere is waited for as one that publishes twice.
+        let last = running.published.replace((uri.to_owned(), now));
+        if news && last.is_some_and(|(last, at)| last != uri && now - at <= PAIR) {
+            running.habits.paired();
+        }
         let Some(key) = self.key_of(uri) else { return };
         let running = &mut self.running[id];
         let Some(doc) = self.docs.get_mut(&key) else { return };
@@ -198,7 +205,7 @@ impl Hub {
         }
         match parsed(items, &uri) {
             Ok(raw) => {
-                self.note(&source, &uri, &raw.problems, encoding);
+                self.note(&source, &uri, &raw.problems, encoding, true);
                 self.running[id].spoke = true;
                 self.answer(id, key, rev, &raw, now);
             }
@@ -212,7 +219,7 @@ impl Hub {
                     continue;
                 }
             };
-            self.note(&source, &uri, &raw.problems, encoding);
+            self.note(&source, &uri, &raw.problems, encoding, true);
             let Some(key) = self.key_of(&uri) else { continue };
             let newest = self.docs.get(&key).and_then(|doc| doc.tracks.get(&source)).and_then(Track::newest);
             // Of a document that changed in the meantime nobody knows which text is meant.
@@ -234,22 +241,36 @@ impl Hub {
     /// The editor forwarded what a server of its own said.
     pub(super) fn forwarded(&mut self, forwarded: Forwarded, now: Instant) {
         let Forwarded { uri, version, stamp, source, position_encoding: encoding, kind, diagnostics } = forwarded;
-        self.editor_source(&source.id, &source.name).spoke = true;
-        let id = SourceKey::Editor(source.id.clone());
         let raw = parsed(&diagnostics, &uri);
+        let editor = self.editor_source(&source.id, &source.name);
+        editor.pulls |= kind == Delivery::Pull;
+        // As with servers of ours: one that can be asked and publishes all the same speaks of the disk.
+        let on_save = editor.pulls && kind == Delivery::Push;
+        if on_save && !editor.pushes_too {
+            if raw.as_ref().is_ok_and(|raw| raw.problems.is_empty()) {
+                return;
+            }
+            editor.pushes_too = true;
+        }
+        let id = match on_save {
+            true => SourceKey::EditorOnSave(source.id.clone()),
+            false => SourceKey::Editor(source.id.clone()),
+        };
         if let Ok(raw) = &raw {
-            self.note(&id, &uri, &raw.problems, encoding);
+            self.note(&id, &uri, &raw.problems, encoding, true);
         }
         let Some(key) = self.key_of(&uri) else { return };
         let Some(doc) = self.docs.get_mut(&key) else { return };
         let Some(editor) = self.editors.get_mut(&source.id) else { return };
-        let newest = doc.now().rev;
         let noise = editor.work.noise();
+        let habits = if on_save { &mut editor.on_save } else { &mut editor.habits };
+        let has = if on_save { doc.saved } else { Some(doc.now().rev) };
         let track = doc.tracks.entry(id.clone()).or_default();
-        if track.newest().is_none() {
-            track.sent(newest, now, &mut editor.habits, noise);
+        if let Some(has) = has.filter(|_| track.newest().is_none()) {
+            track.sent(has, now, habits, noise);
         }
-        let number = version.filter(|_| stamp == StampedBy::Server);
+        let Some(newest) = track.newest() else { return };
+        let number = version.filter(|_| stamp == StampedBy::Server && !on_save);
         let known = number.and_then(|version| doc.rev_of(version));
         let raw = match raw {
             Ok(raw) => raw,
@@ -273,23 +294,34 @@ impl Hub {
         // Stamps rise with our own numbers of the texts, so they are compared as those.
         let number = number.filter(|_| kind == Delivery::Push).map(|number| known.unwrap_or(number));
         if let Some(track) = doc.tracks.get_mut(&id) {
-            track.heard(stamp, number, content, now, &mut editor.habits);
+            track.heard(stamp, number, content, now, habits);
         }
     }
 
     /// Remembers how the errors of a file changed, for the files that nobody edits.
-    fn note(&mut self, source: &SourceKey, uri: &str, raw: &[RawProblem], encoding: Encoding) {
+    /// Whether they did. Without `news` it is taken for what was so before.
+    pub(super) fn note(
+        &mut self,
+        source: &SourceKey,
+        uri: &str,
+        raw: &[RawProblem],
+        encoding: Encoding,
+        news: bool,
+    ) -> bool {
         let errors: Said = raw.iter().filter(|problem| problem.severity == Severity::Error).cloned().collect();
         self.heard += 1;
         let place = (source.clone(), uri.to_owned());
         let before = self.said.get(&place).cloned().unwrap_or_default();
         if *before == *errors {
-            return;
+            return false;
         }
         if errors.is_empty() {
             self.said.remove(&place);
         } else if self.said.len() < FILES || self.said.contains_key(&place) {
             self.said.insert(place, Arc::clone(&errors));
+        }
+        if !news {
+            return false;
         }
         let news =
             News { number: self.heard, source: source.clone(), uri: uri.to_owned(), before, now: errors, encoding };
@@ -297,6 +329,7 @@ impl Hub {
         if self.news.len() > NEWS {
             self.news.pop_front();
         }
+        true
     }
 
     /// The errors that appeared in other files since `since`: by source and URI, with how the source counts.

@@ -1,19 +1,20 @@
 //! What was settled, as a report.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tokio::time::Instant;
 
 use super::documents::{Doc, Place};
-use super::wait::{CLOSED, Late, Settled, WaitDoc, Waiting};
+use super::once::once;
+use super::wait::{CLOSED, Late, WaitDoc, Waiting};
 use super::{Base, Hub, SourceKey};
 use crate::config::OwnServers;
-use crate::languages::problems::{self, Located};
-use crate::languages::settle::Set;
+use crate::languages::problems::{self, Delta, Located};
+use crate::languages::settle::{Rev, Set};
 use crate::languages::verdict::{
     Baseline, DiagnosticsReport, DocumentReport, FileReport, Problem, SourceReport, Verdict,
 };
-use crate::text::{Encoding, LineBreaks};
+use crate::text::{Encoding, LineBreaks, Text};
 
 /// The id under which it is told that no source speaks of a document.
 const NOBODY: &str = "language server";
@@ -31,12 +32,30 @@ impl Hub {
     }
 
     fn document_report(&self, waiting: &Waiting, wanted: &WaitDoc) -> DocumentReport {
+        let mut compared: BTreeMap<&SourceKey, Compared> = BTreeMap::new();
+        if let Some(doc) = self.docs.get(&wanted.key) {
+            for (source, settled) in &wanted.settled {
+                let set = settled.set.as_ref();
+                if let Some(found) = set.and_then(|set| compare(doc, source, set, wanted.base.as_ref())) {
+                    compared.insert(source, found);
+                }
+            }
+        }
+        once(&mut compared.values_mut().map(|found| (found.rev, &mut found.delta)).collect::<Vec<_>>());
         let mut sources: Vec<SourceReport> = wanted
             .settled
             .iter()
             .map(|(source, settled)| {
                 let waited = u64::try_from((settled.at - waiting.started).as_millis()).unwrap_or(u64::MAX);
-                self.source_report(wanted, source, settled, waiting.encoding).with_waited(waited)
+                let report = SourceReport::new(self.id_of(source), settled.verdict).with_waited(waited);
+                let report = match compared.get(source) {
+                    Some(found) => self.with_compared(report, found, waiting.encoding),
+                    None => report,
+                };
+                match &settled.detail {
+                    Some(detail) => report.with_detail(detail),
+                    None => report,
+                }
             })
             .collect();
         if !wanted.closed {
@@ -48,40 +67,11 @@ impl Hub {
         DocumentReport { uri: wanted.uri.clone(), version: wanted.version, sources, report_in: None }
     }
 
-    fn source_report(
-        &self,
-        wanted: &WaitDoc,
-        source: &SourceKey,
-        settled: &Settled,
-        encoding: Encoding,
-    ) -> SourceReport {
-        let report = SourceReport::new(self.id_of(source), settled.verdict);
-        let report = match (&settled.set, self.docs.get(&wanted.key)) {
-            (Some(set), Some(doc)) => self.with_set(report, doc, source, set, wanted.base.as_ref(), encoding),
-            _ => report,
-        };
-        match &settled.detail {
-            Some(detail) => report.with_detail(detail),
-            None => report,
-        }
-    }
-
     /// A report with what a source said, held against what it had said before the edit.
-    fn with_set(
-        &self,
-        report: SourceReport,
-        doc: &Doc,
-        source: &SourceKey,
-        set: &Set,
-        base: Option<&Base>,
-        encoding: Encoding,
-    ) -> SourceReport {
-        let Some(version) = doc.at(set.rev) else { return report };
-        let baseline = base.and_then(|base| baseline(doc, source, set, base));
-        let delta = problems::delta(baseline.as_deref(), &set.content.problems);
-        let known = if baseline.is_some() { Baseline::Known } else { Baseline::None };
+    fn with_compared(&self, report: SourceReport, found: &Compared, encoding: Encoding) -> SourceReport {
         let max = self.settings.diagnostics.max_per_file;
-        SourceReport { unread: set.content.unread, ..report.with_delta(known, &delta, &version.text, encoding, max) }
+        let report = report.with_delta(found.baseline, &found.delta, &found.text, encoding, max);
+        SourceReport { unread: found.unread, ..report }
     }
 
     /// Why servers that would serve the document do not.
@@ -114,8 +104,9 @@ impl Hub {
     pub(super) fn late_report(&self, late: &Late, set: &Set, now: Instant) -> DocumentReport {
         let waited = u64::try_from((now - late.started).as_millis()).unwrap_or(u64::MAX);
         let report = SourceReport::new(self.id_of(&late.source), Verdict::Fresh).with_waited(waited);
-        let report = match self.docs.get(&late.key) {
-            Some(doc) => self.with_set(report, doc, &late.source, set, late.base.as_ref(), late.encoding),
+        let doc = self.docs.get(&late.key);
+        let report = match doc.and_then(|doc| compare(doc, &late.source, set, late.base.as_ref())) {
+            Some(found) => self.with_compared(report, &found, late.encoding),
             None => report,
         };
         DocumentReport { uri: late.uri.clone(), version: late.version, sources: vec![report], report_in: None }
@@ -165,6 +156,25 @@ impl Hub {
         self.folders.is_empty()
             || Hub::path_of(uri).is_none_or(|path| self.folders.iter().any(|folder| path.starts_with(folder)))
     }
+}
+
+/// What a source said, held against what it had said before the edit.
+struct Compared {
+    /// The text it is about.
+    rev: Rev,
+    text: Text,
+    baseline: Baseline,
+    delta: Delta,
+    /// How many more problems there were that nobody could read.
+    unread: usize,
+}
+
+fn compare(doc: &Doc, source: &SourceKey, set: &Set, base: Option<&Base>) -> Option<Compared> {
+    let text = doc.at(set.rev)?.text.clone();
+    let known = base.and_then(|base| baseline(doc, source, set, base));
+    let delta = problems::delta(known.as_deref(), &set.content.problems);
+    let baseline = if known.is_some() { Baseline::Known } else { Baseline::None };
+    Some(Compared { rev: set.rev, text, baseline, delta, unread: set.content.unread })
 }
 
 /// What a source had said before the edit, at places of the text of `set`; the newer of what was known when the edit

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::documents::Place;
+use super::workspace::AllFiles;
 use super::{Census, Effect, Finding, Hub, ServerId, SourceKey, Work};
 use crate::editor::{FileChangeKind, FileChanged, Origin};
 use crate::languages::client::{Command, Root, STATUS, ServerEvent};
@@ -77,6 +78,10 @@ pub(super) struct Running {
     pub(super) pushes_too: bool,
     /// It has said something since it was started.
     pub(super) spoke: bool,
+    /// What it says of all files.
+    pub(super) all_files: AllFiles,
+    /// What it last published of, and when.
+    pub(super) published: Option<(String, Instant)>,
     pub(super) docs: BTreeSet<Key>,
     /// Documents that it answered for while it was loading the project; they are asked about again.
     pub(super) again: BTreeSet<Key>,
@@ -184,7 +189,7 @@ impl Hub {
         let Some(doc) = self.docs.get_mut(key) else { return };
         let ids: Vec<ServerId> = doc.servers().collect();
         doc.places.clear();
-        doc.tracks.retain(|source, _| matches!(source, SourceKey::Editor(_)));
+        doc.tracks.retain(|source, _| source.is_the_editors());
         for id in ids {
             self.tell(id, Command::Close(key.clone()));
             self.let_go(id, key);
@@ -215,6 +220,7 @@ impl Hub {
                         doc.places.insert(kind, Place::At(id));
                     }
                     self.open_at(id, key);
+                    self.ask_about_all(key, true);
                     return;
                 }
                 Err(place) => place,
@@ -287,6 +293,8 @@ impl Hub {
             pulls: false,
             pushes_too: false,
             spoke: false,
+            all_files: AllFiles::default(),
+            published: None,
             docs: BTreeSet::new(),
             again: BTreeSet::new(),
         });
@@ -300,6 +308,7 @@ impl Hub {
         running.run += 1;
         running.spoke = false;
         running.work = Work::default();
+        running.all_files = AllFiles::default();
         self.effects.push(Effect::Start {
             id,
             run: running.run,
@@ -343,7 +352,13 @@ impl Hub {
             ServerEvent::Memory(bytes) => self.weighed(id, bytes, now),
             ServerEvent::Pulls(pulls) => running.pulls = pulls,
             ServerEvent::Progress { token, begin } => {
+                let begun = running.work.open.get(&token).copied();
+                let check = running.server.checks_on_save.as_ref().is_some_and(|name| token.contains(name));
                 running.work.take(token, begin, now);
+                if let Some(begun) = begun.filter(|_| check && !begin) {
+                    self.checked_the_disk(&SourceKey::OnSave(id), begun, now);
+                }
+                let running = &mut self.running[id];
                 if !running.work.loading() {
                     for key in std::mem::take(&mut running.again) {
                         self.tell(id, Command::Pull(key));
@@ -372,6 +387,8 @@ impl Hub {
             ServerEvent::Pulled { key, rev, items, related, had } => {
                 self.pulled(id, &key, rev, &items, related, &had, now);
             }
+            ServerEvent::WorkspaceAsked => self.asked_about_all(id, now),
+            ServerEvent::Workspace { reports, whole } => self.said_of_all(id, &reports, whole),
             ServerEvent::PullFailed { key, rev, why } => self.pull_failed(id, &key, rev, &why),
         }
     }
@@ -459,7 +476,7 @@ impl Hub {
         }
         let Some(doc) = self.docs.get_mut(&key) else { return };
         let gone = |source: &SourceKey| match source {
-            SourceKey::Editor(id) => sources.iter().all(|named| named.id != *id),
+            SourceKey::Editor(id) | SourceKey::EditorOnSave(id) => sources.iter().all(|named| named.id != *id),
             _ => false,
         };
         doc.tracks.retain(|source, _| !gone(source));
@@ -488,10 +505,17 @@ impl Hub {
     }
 
     pub(super) fn editor_progress(&mut self, source: &str, token: String, kind: ProgressKind, now: Instant) {
+        let check = self.check_on_save_of(source).is_some_and(|name| token.contains(name));
         let editor = self.editor_source(source, source);
+        let begun = editor.work.open.get(&token).copied();
         match kind {
             ProgressKind::Begin => editor.work.take(token, true, now),
-            ProgressKind::End => editor.work.take(token, false, now),
+            ProgressKind::End => {
+                editor.work.take(token, false, now);
+                if let Some(begun) = begun.filter(|_| check) {
+                    self.checked_the_disk(&SourceKey::EditorOnSave(source.to_owned()), begun, now);
+                }
+            }
             ProgressKind::Report => {}
         }
     }

@@ -26,13 +26,13 @@ pub(super) const CLOSED: &str = "the document was closed";
 pub(super) struct Waiting {
     pub(super) encoding: Encoding,
     pub(super) started: Instant,
-    mode: WaitMode,
-    deadline: Option<Duration>,
+    pub(super) mode: WaitMode,
+    pub(super) deadline: Option<Duration>,
     /// Only for sources of these names.
-    only: Option<Vec<String>>,
+    pub(super) only: Option<Vec<String>>,
     pub(super) docs: Vec<WaitDoc>,
     /// Nobody wants to wait any longer.
-    ended: bool,
+    pub(super) ended: bool,
 }
 
 /// A document of a wait.
@@ -41,7 +41,7 @@ pub(super) struct WaitDoc {
     pub(super) uri: String,
     /// The text after the edit.
     pub(super) want: Rev,
-    /// The newest text that will do: the user typed on and left the edit alone.
+    /// The text that is waited for: `want`, or the next one if the user typed on and left the edit alone.
     pub(super) limit: Rev,
     /// The editor's version of `limit`.
     pub(super) version: Option<i32>,
@@ -71,7 +71,6 @@ pub(super) struct Late {
     pub(super) key: Key,
     pub(super) uri: String,
     pub(super) source: SourceKey,
-    pub(super) want: Rev,
     pub(super) limit: Rev,
     pub(super) version: Option<i32>,
     pub(super) base: Option<Base>,
@@ -123,7 +122,13 @@ impl Hub {
             ended: false,
         };
         let keys: Vec<Key> = waiting.docs.iter().map(|doc| doc.key.clone()).collect();
+        let edited: Vec<Key> =
+            waiting.docs.iter().filter(|doc| doc.base.is_some()).map(|doc| doc.key.clone()).collect();
         self.waits.insert(id, waiting);
+        // Before the documents themselves, so that it is known to be asked when they are answered.
+        for key in &edited {
+            self.ask_about_all(key, false);
+        }
         for key in keys {
             self.ask(&key);
             // The user may have typed on before anybody waited.
@@ -220,11 +225,13 @@ impl Hub {
                 touched |= spans.iter().any(|span| touches(span, step));
                 shift(&mut spans, step);
             }
-            // The edit is still there: the newer text will do, once.
+            // The edit is still there: the newer text is waited for instead, once.
             if touched || wanted.limit > wanted.want {
                 wanted.superseded = true;
             } else {
                 (wanted.limit, wanted.spans) = (newest, spans);
+                // What was said of the text before is not about this one.
+                wanted.settled.clear();
                 wanted.version = doc.now().version.map(|(_, version)| version);
                 ask = true;
             }
@@ -240,11 +247,17 @@ impl Hub {
         let mut sources = Vec::new();
         for id in doc.servers() {
             sources.push(SourceKey::Own(id));
-            if self.running[id].pushes_too {
+            if self.speaks_on_save(id, doc) {
                 sources.push(SourceKey::OnSave(id));
             }
         }
-        sources.extend(doc.tracks.keys().filter(|source| matches!(source, SourceKey::Editor(_))).cloned());
+        for source in doc.tracks.keys() {
+            let SourceKey::Editor(id) = source else { continue };
+            sources.push(source.clone());
+            if self.editor_speaks_on_save(id, doc) {
+                sources.push(SourceKey::EditorOnSave(id.clone()));
+            }
+        }
         sources
     }
 
@@ -281,7 +294,7 @@ impl Hub {
             let looking = self.looking(doc).then(|| waiting.started + self.budget_of_looking(waiting));
             next = next.into_iter().chain(opens).chain(looking).min();
         }
-        next
+        next.or_else(|| self.stays_for_all(waiting, now))
     }
 
     fn open_sources(&self, waiting: &Waiting, doc: &WaitDoc) -> Vec<SourceKey> {
@@ -328,7 +341,7 @@ impl Hub {
                 next = Some(next.map_or(looking_until, |next| next.min(looking_until)));
             }
         }
-        next
+        next.or_else(|| self.stays_for_all(waiting, now))
     }
 
     /// How long a source is waited for, by what it has shown so far.
@@ -347,7 +360,7 @@ impl Hub {
                 let running = &self.running[*id];
                 (running.phase != Phase::Ready || !running.spoke, running.server.deadline_ms)
             }
-            SourceKey::Editor(_) => (false, None),
+            SourceKey::Editor(_) | SourceKey::EditorOnSave(_) => (false, None),
         };
         let silent = self.has_been_silent(track, waiting.started);
         Duration::from_millis(own.unwrap_or(match (cold, spoke_here) {
@@ -371,12 +384,8 @@ impl Hub {
         };
         let track = self.docs.get(&doc.key).and_then(|known| known.tracks.get(source));
         let state = track.map_or(State::Silent, |track| {
-            let habits = match source {
-                SourceKey::Own(id) => Some(&self.running[*id].habits),
-                SourceKey::OnSave(id) => Some(&self.running[*id].on_save),
-                SourceKey::Editor(id) => self.editors.get(id).map(|editor| &editor.habits),
-            };
-            habits.map_or(State::Silent, |habits| track.state(doc.want..=doc.limit, habits, self.noise(source), now))
+            self.habits(source)
+                .map_or(State::Silent, |habits| track.state(doc.limit..=doc.limit, habits, self.noise(source), now))
         });
         if let State::Fresh(set) = state {
             return settled(Verdict::Fresh, Some(set), None);
@@ -391,10 +400,10 @@ impl Hub {
         }
         let reads_the_disk = match source {
             SourceKey::Own(id) => !self.running[*id].changes,
-            SourceKey::OnSave(_) => true,
+            SourceKey::OnSave(_) | SourceKey::EditorOnSave(_) => true,
             SourceKey::Editor(_) => false,
         };
-        if reads_the_disk && track.and_then(Track::newest).is_none_or(|rev| rev < doc.want) {
+        if reads_the_disk && track.and_then(Track::newest).is_none_or(|rev| rev < doc.limit) {
             return settled(Verdict::NeedsSave, None, Some("it checks the file on the disk".into()));
         }
         if doc.superseded {
@@ -406,10 +415,12 @@ impl Hub {
             return Judged::Open(if let State::At(at) = state { at.min(deadline) } else { deadline });
         }
         // One that tried to say something of this very text may well have found errors in it.
-        if let Some(why) = track.and_then(|track| track.fault(doc.want..=doc.limit)) {
+        if let Some(why) = track.and_then(|track| track.fault(doc.limit..=doc.limit)) {
             return settled(Verdict::Pending, None, Some(why.to_owned()));
         }
-        if self.has_been_silent(track, waiting.started) {
+        // A check of the disk that was begun has an end, and it has not come.
+        let begun = matches!(source, SourceKey::OnSave(_) | SourceKey::EditorOnSave(_));
+        if !begun && self.has_been_silent(track, waiting.started) {
             // One that has only ever failed so far is not one that has nothing to say.
             return match track.and_then(|track| track.fault(Rev::MIN..=doc.limit)) {
                 Some(why) => settled(Verdict::Pending, None, Some(why.to_owned())),
@@ -425,7 +436,7 @@ impl Hub {
     pub(super) fn own(&self, source: &SourceKey) -> Option<&Running> {
         match source {
             SourceKey::Own(id) | SourceKey::OnSave(id) => self.running.get(*id),
-            SourceKey::Editor(_) => None,
+            SourceKey::Editor(_) | SourceKey::EditorOnSave(_) => None,
         }
     }
 
@@ -438,7 +449,6 @@ impl Hub {
                         key: doc.key.clone(),
                         uri: doc.uri.clone(),
                         source: source.clone(),
-                        want: doc.want,
                         limit: doc.limit,
                         version: doc.version,
                         base: doc.base.clone(),
@@ -452,13 +462,8 @@ impl Hub {
 
     fn late_state(&self, late: &Late, now: Instant) -> State {
         let track = self.docs.get(&late.key).and_then(|doc| doc.tracks.get(&late.source));
-        let habits = match &late.source {
-            SourceKey::Own(id) => Some(&self.running[*id].habits),
-            SourceKey::OnSave(id) => Some(&self.running[*id].on_save),
-            SourceKey::Editor(id) => self.editors.get(id).map(|editor| &editor.habits),
-        };
-        match (track, habits) {
-            (Some(track), Some(habits)) => track.state(late.want..=late.limit, habits, self.noise(&late.source), now),
+        match (track, self.habits(&late.source)) {
+            (Some(track), Some(habits)) => track.state(late.limit..=late.limit, habits, self.noise(&late.source), now),
             _ => State::Silent,
         }
     }

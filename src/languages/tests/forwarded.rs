@@ -119,3 +119,57 @@ fn the_wire_form_is_lenient_about_what_may_be_missing() {
     let read: Forwarded = serde_json::from_value(all.clone()).unwrap();
     assert_eq!(serde_json::to_value(read).unwrap(), all);
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_the_editors_server_and_ours_report_is_told_once() {
+    let mut bench = Bench::new();
+    bench.settings.diagnostics.own_servers = crate::config::OwnServers::On;
+    bench.configure();
+    let doc = bench.open("a.py", "a\n");
+    let pulled = |version: i32, items: Value| Forwarded {
+        kind: Delivery::Pull,
+        ..forwarded(&doc, Some(version), StampedBy::Server, items)
+    };
+    bench.languages.editor_sources(&doc.uri, vec![SourceName { id: "7".into(), name: "pylsp".into() }]);
+    let named = |line: u32, message: &str| {
+        let mut error = error(line, message);
+        error["source"] = json!("flake8");
+        error
+    };
+    bench.languages.forwarded(pulled(1, json!([named(0, "old")])));
+    let mut server = bench.server().await;
+    server.initialize(PUSHES()).await;
+    server.publish(&doc.uri, Some(101), json!([error(0, "old")])).await;
+    bench.quiesce().await;
+    let settle = bench.settle(vec![bench.edit(&doc, 0..0, "x\n")]);
+    server.expect("textDocument/didChange").await;
+    server.publish(&doc.uri, Some(102), json!([error(0, "bad"), error(1, "old")])).await;
+    bench.languages.forwarded(pulled(2, json!([named(0, "bad"), named(1, "old"), named(1, "only here")])));
+    assert_eq!(
+        told(&settle.await.unwrap()),
+        "pylsp fresh@2 0ms new=[1:0 only here] resolved=0 unchanged=0\n\
+         ruff fresh@2 150ms new=[0:0 bad] resolved=0 unchanged=1"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_published_besides_answers_does_not_replace_them() {
+    let (bench, doc) = bench();
+    let pulled = |version: i32, items: Value| Forwarded {
+        kind: Delivery::Pull,
+        ..forwarded(&doc, Some(version), StampedBy::Server, items)
+    };
+    bench.languages.forwarded(pulled(5, json!([])));
+    bench.documents.save(&doc.key);
+    bench.languages.forwarded(forwarded(&doc, Some(5), StampedBy::Server, json!([error(0, "compiler")])));
+    bench.quiesce().await;
+    let settle = bench.settle(vec![bench.edit(&doc, 0..0, "x\n")]);
+    bench.quiesce().await;
+    bench.languages.forwarded(pulled(6, json!([error(0, "bad")])));
+    bench.languages.forwarded(forwarded(&doc, Some(6), StampedBy::Server, json!([])));
+    assert_eq!(
+        told(&settle.await.unwrap()),
+        "pylsp fresh@6 1ms new=[0:0 bad] resolved=0 unchanged=0\n\
+         pylsp on save needsSave@6 0ms (it checks the file on the disk)"
+    );
+}

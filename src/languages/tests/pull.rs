@@ -376,3 +376,83 @@ async fn one_that_has_only_ever_failed_is_not_one_with_nothing_to_say() {
         "ruff pending@2 700ms (its answer could not be read: it is null, not an object)"
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_about_all_files_tells_what_broke_elsewhere() {
+    let mut bench = Bench::new();
+    let doc = bench.open("a.py", "a\n");
+    let mut server = bench.server().await;
+    server.initialize(json!({ "textDocumentSync": 2, "diagnosticProvider": { "workspaceDiagnostics": true } })).await;
+    let all = |file: &str, items: Value| json!({ "items": [{ "kind": "full", "uri": file, "version": null, "items": items }] });
+    // What is wrong before the edit is old, and files outside of the folders are nobody's business.
+    let ask = server.expect("textDocument/diagnostic").await;
+    server.reply(&ask, full(json!([]))).await;
+    let ask = server.expect("workspace/diagnostic").await;
+    assert_eq!(ask["params"], json!({ "previousResultIds": [] }));
+    server.reply(&ask, all("file:///w/c.py", json!([error(0, "old")]))).await;
+    bench.quiesce().await;
+    let settle = bench.settle(vec![bench.edit(&doc, 0..0, "x\n")]);
+    server.expect("textDocument/didChange").await;
+    let about_all = server.expect("workspace/diagnostic").await;
+    let ask = server.expect("textDocument/diagnostic").await;
+    server.reply(&ask, full(json!([]))).await;
+    tokio::time::sleep(Duration::from_millis(40)).await;
+    let file = |uri: &str, items: Value| json!({ "kind": "full", "uri": uri, "version": null, "items": items });
+    let items = json!([
+        file("file:///w/c.py", json!([error(0, "old"), error(3, "broken by it")])),
+        file("file:///elsewhere/d.py", json!([error(0, "not ours")])),
+    ]);
+    server.reply(&about_all, json!({ "items": items })).await;
+    assert_eq!(
+        told(&settle.await.unwrap()),
+        "ruff fresh@2 0ms new=[] resolved=0 unchanged=0\nalso file:///w/c.py ruff [\"broken by it\"]"
+    );
+    // One that does not answer about all files holds up a wait no longer than one that is known.
+    let settle = bench.settle(vec![bench.edit(&doc, 0..0, "y\n")]);
+    server.expect("workspace/diagnostic").await;
+    let ask = server.expect("textDocument/diagnostic").await;
+    server.reply(&ask, full(json!([]))).await;
+    let before = tokio::time::Instant::now();
+    assert_eq!(told(&settle.await.unwrap()), "ruff fresh@3 0ms new=[] resolved=0 unchanged=0");
+    assert_eq!(before.elapsed().as_millis(), 700);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_known_to_check_the_disk_is_not_clean_before_it_has() {
+    let mut bench = Bench::new();
+    let doc = target("a.rs");
+    bench.documents.open(doc.key.clone(), &doc.uri, "rust", 1, "a\n");
+    bench.languages.look(&doc, Some("rust"), &bench.text(&doc));
+    let mut server = bench.server().await;
+    server.initialize(json!({ "textDocumentSync": { "change": 2, "save": {} }, "diagnosticProvider": {} })).await;
+    server.notify("experimental/serverStatus", json!({ "health": "ok", "quiescent": true })).await;
+    let ask = server.expect("textDocument/diagnostic").await;
+    server.reply(&ask, full(json!([]))).await;
+    bench.quiesce().await;
+    let settle = bench.settle(vec![bench.edit(&doc, 0..0, "x\n")]);
+    server.expect("textDocument/didChange").await;
+    let ask = server.expect("textDocument/diagnostic").await;
+    server.reply(&ask, full(json!([]))).await;
+    let report = settle.await.unwrap();
+    assert_eq!(
+        told(&report),
+        "rust-analyzer fresh@2 0ms new=[] resolved=0 unchanged=0\n\
+         rust-analyzer on save needsSave@2 0ms (it checks the file on the disk)"
+    );
+    assert_eq!(verdict::conclusion(&report.documents[0]), verdict::Conclusion::Unknown);
+    // Saved, its check begins and ends; that nothing is published then means that nothing changed.
+    bench.documents.save(&doc.key);
+    server.expect("textDocument/didSave").await;
+    let languages = Arc::clone(&bench.languages);
+    let report =
+        tokio::spawn(
+            async move { languages.report(Some(&doc), None, &Wait::default(), &CancellationToken::new()).await },
+        );
+    bench.quiesce().await;
+    server.progress("rust-analyzer/flycheck/0", "begin").await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    server.progress("rust-analyzer/flycheck/0", "end").await;
+    let report = report.await.unwrap();
+    assert_eq!(told(&report), "rust-analyzer fresh@2 0ms present=[]\nrust-analyzer on save fresh@2 551ms present=[]");
+    assert_eq!(verdict::conclusion(&report.documents[0]), verdict::Conclusion::NoErrors);
+}

@@ -83,6 +83,7 @@ async fn a_late_answer_is_pending_and_told_later() {
     server.publish(&doc.uri, Some(102), json!([error(0, "bad")])).await;
     tokio::time::sleep(Duration::from_millis(500)).await;
     let late = bench.languages.late().unwrap();
+    assert_eq!(*lock(&bench.editor.1), [serde_json::to_value(&late).unwrap()], "the editor hears of it at once");
     // The set for the text before the edit came after the edit left, and is its baseline all the same.
     assert_eq!(told(&late), "ruff fresh@2 850ms new=[0:0 bad] resolved=1 unchanged=0");
     assert_eq!(bench.languages.late(), None, "it is told once");

@@ -96,7 +96,7 @@ impl<D: Disk + ?Sized> Walk<'_, '_, D> {
         self.above.push(self.disk.canonicalize(folder).unwrap_or_else(|_| folder.to_owned()));
         let mut on = true;
         for entry in entries {
-            let path = folder.join(&entry.name);
+            let path = folder.join(entry.file_name());
             let mut kind = entry.kind;
             if kind == FileKind::Link && self.options.follow {
                 kind = self.disk.metadata(&path).map_or(kind, |found| found.kind);

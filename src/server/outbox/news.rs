@@ -24,6 +24,7 @@ pub(super) fn message(news: News, events: bool) -> Option<(&'static str, Value)>
         News::Approvals(changed) => (protocol::APPROVALS_CHANGED, json!(changed)),
         News::Jobs(changed) => (protocol::JOBS_CHANGED, json!(changed)),
         News::Tools(changed) => (protocol::TOOLS_CHANGED, json!(changed)),
+        News::LateDiagnostics(report) => (protocol::LATE_DIAGNOSTICS, report),
         News::Todos(changed) => (protocol::TODOS_CHANGED, json!(changed)),
         News::Mode(changed) => (protocol::MODE_CHANGED, json!(changed)),
     };

@@ -4,7 +4,7 @@ use crate::text::{Splice, Text};
 use crate::workspace::LineSpan;
 
 /// Where splices of a text are, in lines before and after all of them. They rise and do not overlap.
-pub(super) fn spans<'a>(before: &Text, splices: impl Iterator<Item = &'a Splice>) -> Vec<(LineSpan, LineSpan)> {
+pub(crate) fn spans<'a>(before: &Text, splices: impl Iterator<Item = &'a Splice>) -> Vec<(LineSpan, LineSpan)> {
     let mut shift = 0isize;
     splices
         .map(|splice| {

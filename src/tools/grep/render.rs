@@ -37,6 +37,8 @@ pub(super) struct Report<'a> {
     /// What was searched for, and where, for messages.
     pub pattern: &'a str,
     pub place: &'a str,
+    /// Whether it is one file or document that was searched.
+    pub single: bool,
     /// Remarks on the search.
     pub words: Vec<String>,
 }
@@ -102,6 +104,14 @@ impl Report<'_> {
         let found = self.found;
         let least = if found.ended.is_some() { "at least " } else { "" };
         let searched = counted(found.searched, "file");
+        if found.files == 0
+            && let Some(why) = self.unsearched()
+        {
+            return why;
+        }
+        if found.files == 0 && found.searched == 0 && found.binary + found.faulty > 0 {
+            return format!("No file was searched in {}.", self.place);
+        }
         if found.files == 0 {
             return format!("No match for {:?} in {}; {least}{searched} searched.", self.pattern, self.place);
         }
@@ -123,8 +133,26 @@ impl Report<'_> {
         out
     }
 
+    /// That the one file that was named was not searched, and why.
+    fn unsearched(&self) -> Option<String> {
+        let (found, place) = (self.found, self.place);
+        if !self.single || found.searched > 0 {
+            return None;
+        }
+        if let Some(at) = found.binary_at {
+            return Some(format!("{place} was not searched: it is binary, there is a NUL byte at offset {at}."));
+        }
+        let how =
+            if found.broken > 0 { "not searched to its end, and no match was found before" } else { "not searched" };
+        let fault = found.faults.first()?;
+        Some(format!("{place} was {how}: {}.", fault.why.trim_end_matches('.')))
+    }
+
     fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
+        if self.found.files == 0 && self.unsearched().is_some() {
+            return remarks;
+        }
         if self.found.binary > 0 {
             remarks.push(format!("left out: {}", counted(self.found.binary, "binary file")));
         }
@@ -274,6 +302,7 @@ mod tests {
             numbers: true,
             pattern: &query.pattern,
             place: "the workspace",
+            single: false,
             words: Vec::new(),
         };
         let rendered = report.render(budget);

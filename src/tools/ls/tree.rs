@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::mark;
 use crate::ports::FileKind;
 use crate::tools::grep::{counted, length};
+use crate::workspace::paths::uri_of_path;
 use crate::workspace::search::visible;
 
 /// What an entry is.
@@ -32,6 +33,8 @@ pub(super) struct Tree {
 pub(super) struct Folder {
     /// Its name for the model.
     shown: String,
+    /// Its path.
+    path: PathBuf,
     children: BTreeMap<PathBuf, BTreeMap<Name, Item>>,
 }
 
@@ -62,8 +65,8 @@ type LeftOut<'a> = &'a dyn Fn(usize, &Path, &dyn Fn(&str) -> bool) -> usize;
 
 impl Folder {
     /// An empty one.
-    pub(super) fn new(shown: String) -> Folder {
-        Folder { shown, children: BTreeMap::new() }
+    pub(super) fn new(shown: String, path: PathBuf) -> Folder {
+        Folder { shown, path, children: BTreeMap::new() }
     }
 
     /// Puts in what is at a relative path, and the folders on the way there (which may be on no disk), not deeper than
@@ -194,7 +197,12 @@ impl Page<'_> {
             let path = path.join(name.as_path());
             let unsaved = item.over && (self.unsaved)(number, &path);
             let flag = if unsaved { " (unsaved)" } else { "" };
-            let line = format!("{indent}{}{}{flag}\n", visible(name.as_path()), mark(item.kind));
+            let shown = visible(name.as_path());
+            // What cannot be given back as it is shown can be by its URI.
+            let uri = uri_of_path(&self.tree.folders[number].path.join(&path));
+            let odd = name.as_path().to_str() != Some(&shown);
+            let named = if odd { format!(" ({uri})") } else { String::new() };
+            let line = format!("{indent}{shown}{}{flag}{named}\n", mark(item.kind));
             if self.full || self.text.len() + line.len() > self.room {
                 self.full = true;
                 break;
@@ -205,6 +213,7 @@ impl Page<'_> {
             let whole = if below == Path::new(".") { path.clone() } else { below.join(&path) };
             self.entries.push(json!({
                 "path": visible(&whole),
+                "uri": uri,
                 "kind": kind(item.kind),
                 "unsaved": unsaved,
             }));
@@ -235,7 +244,7 @@ mod tests {
     use expect_test::{Expect, expect};
 
     fn tree(paths: &[&str], depth: usize) -> Tree {
-        let mut folder = Folder::new(".".into());
+        let mut folder = Folder::new(".".into(), "/w".into());
         for path in paths {
             let kind = if path.ends_with('/') { FileKind::Directory } else { FileKind::File };
             folder.put(Path::new(path), Item { kind, over: path.contains("open") }, depth);

@@ -48,12 +48,7 @@ fn row(entry: &Entry) -> String {
         FileKind::Other => "|",
         FileKind::File => "",
     };
-    let note = if entry.unsaved {
-        " (open and unsaved, not on the disk)"
-    } else if entry.name.contains(char::REPLACEMENT_CHARACTER) {
-        " (its name is not UTF-8, so that it cannot be named in a call)"
-    } else {
-        ""
-    };
-    format!("{}{mark}{note}", visible(&entry.name))
+    let note = if entry.unsaved { " (open and unsaved, not on the disk)" } else { "" };
+    let uri = entry.uri.as_ref().map(|uri| format!(" (name it by {uri})")).unwrap_or_default();
+    format!("{}{mark}{note}{uri}", visible(&entry.name))
 }

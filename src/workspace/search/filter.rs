@@ -12,15 +12,18 @@ use crate::workspace::{Refusal, RefusalKind};
 pub struct Filter {
     include: Option<Gitignore>,
     exclude: Option<Gitignore>,
+    /// What the settings leave out, relative to the workspace folder.
+    always: Option<Gitignore>,
     types: Option<Types>,
 }
 
 /// What a filter is made of.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Globs of which one must fit the file or a folder it is in. None: all do.
+    /// Globs of which one must fit the file or a folder it is in. None: all do. One that begins with `!` is one of
+    /// `exclude` without it, wherever it stands; a name that begins so is given as `\!`.
     pub include: Vec<String>,
-    /// Globs of which none may.
+    /// Globs of which none may. One that begins with `!` takes back what those before it leave out, as in `.gitignore`.
     pub exclude: Vec<String>,
     /// The name of a type of files: `rust`, `py`, `ts`.
     pub kind: Option<String>,
@@ -38,24 +41,45 @@ impl Filter {
             None => None,
             Some(kind) => Some(types(kind)?),
         };
+        let (mut include, mut exclude) = (Vec::new(), wanted.exclude.clone());
+        for glob in &wanted.include {
+            if glob.split('/').any(|part| part == "..") {
+                let message = format!("{glob:?} has `..` in it, which no glob fits; give the folder as `path`.");
+                return Err(Refusal::new(RefusalKind::InvalidArguments, message));
+            }
+            match glob.strip_prefix('!') {
+                // A second mark is a part of the name.
+                Some(out) if out.starts_with('!') => exclude.push(format!("\\{out}")),
+                Some(out) => exclude.push(out.to_owned()),
+                None => include.push(glob.clone()),
+            }
+        }
         Ok(Filter {
-            include: globs(&wanted.include, wanted.any_case)?,
-            exclude: globs(&wanted.exclude, wanted.any_case)?,
+            include: globs(&include, wanted.any_case)?,
+            exclude: globs(&exclude, wanted.any_case)?,
+            always: None,
             types,
         })
     }
 
-    /// Whether a file fits, by its path relative to the folder that is searched.
-    pub fn fits(&self, path: &Path) -> bool {
+    /// The same, less what these globs fit, which are relative to the workspace folder and not to the folder searched.
+    pub fn without(self, globs_of_settings: &[String]) -> Result<Filter, Refusal> {
+        Ok(Filter { always: globs(globs_of_settings, false)?, ..self })
+    }
+
+    /// Whether a file fits, by its path relative to the folder that is searched, which is `under` in its workspace folder.
+    pub fn fits(&self, under: &Path, path: &Path) -> bool {
         let named = |globs: &Gitignore| globs.matched_path_or_any_parents(path, false).is_ignore();
         self.include.as_ref().is_none_or(named)
             && !self.exclude.as_ref().is_some_and(named)
             && self.types.as_ref().is_none_or(|types| types.matched(path, false).is_whitelist())
+            && !self.always.as_ref().is_some_and(|globs| left_out(globs, under, path))
     }
 
     /// Whether nothing in a folder can fit, by its relative path.
-    pub fn leaves_out(&self, folder: &Path) -> bool {
+    pub fn leaves_out(&self, under: &Path, folder: &Path) -> bool {
         self.exclude.as_ref().is_some_and(|globs| globs.matched(folder, true).is_ignore())
+            || self.always.as_ref().is_some_and(|globs| globs.matched(under.join(folder), true).is_ignore())
     }
 
     /// Whether a document without a file fits: it has no path for a glob or a type to fit.
@@ -65,8 +89,26 @@ impl Filter {
 
     /// Whether all files fit.
     pub fn is_all(&self) -> bool {
-        self.include.is_none() && self.exclude.is_none() && self.types.is_none()
+        self.include.is_none() && self.exclude.is_none() && self.always.is_none() && self.types.is_none()
     }
+}
+
+/// Whether globs leave out a file or a folder that it is in. The folder that is searched was named, so that it and those
+/// above it do not count.
+fn left_out(globs: &Gitignore, under: &Path, path: &Path) -> bool {
+    let parts = path.ancestors().take_while(|part| !part.as_os_str().is_empty()).enumerate();
+    let mut said = parts.map(|(above, part)| globs.matched(under.join(part), above > 0));
+    said.find(|said| !said.is_none()).is_some_and(|said| said.is_ignore())
+}
+
+/// The globs with those that begin with the path of a folder made relative to it.
+pub(super) fn relative<'a>(globs: &[String], folders: &(impl Iterator<Item = &'a Path> + Clone)) -> Vec<String> {
+    let shorter = |glob: &String| {
+        let (mark, bare) = glob.strip_prefix('!').map_or(("", glob.as_str()), |bare| ("!", bare));
+        let rest = folders.clone().find_map(|folder| bare.strip_prefix(folder.to_str()?)?.strip_prefix('/'));
+        rest.map_or_else(|| glob.clone(), |rest| format!("{mark}/{rest}"))
+    };
+    globs.iter().map(shorter).collect()
 }
 
 /// Globs as in `.gitignore`: without a slash for a name at any depth, with one for a path from the folder searched.
@@ -83,17 +125,19 @@ fn globs(globs: &[String], any_case: bool) -> Result<Option<Gitignore>, Refusal>
     let mut builder = GitignoreBuilder::new("");
     builder.case_insensitive(any_case).map_err(|error| wrong(&globs.join(", "), &error.to_string()))?;
     for glob in globs {
-        let trimmed = glob.strip_prefix("./").map_or_else(|| glob.clone(), |rest| format!("/{rest}"));
+        let (back, bare) = glob.strip_prefix('!').map_or(("", glob.as_str()), |bare| ("!", bare));
+        let trimmed = bare.strip_prefix("./").map_or_else(|| bare.to_owned(), |rest| format!("/{rest}"));
         if trimmed.trim().is_empty() {
             return Err(wrong(glob, "it is empty"));
         }
         // `.gitignore` takes a bracket without an end for itself; here it is more likely a slip.
-        globset::GlobBuilder::new(glob)
+        globset::GlobBuilder::new(bare)
             .literal_separator(true)
             .build()
             .map_err(|error| wrong(glob, &error.kind().to_string()))?;
-        // Where `.gitignore` would see an exception or a comment, a name is meant.
-        let line = if trimmed.starts_with(['!', '#']) { format!("\\{trimmed}") } else { trimmed };
+        // Where `.gitignore` would see a comment, a name is meant.
+        let line =
+            if trimmed.starts_with(['!', '#']) { format!("{back}\\{trimmed}") } else { format!("{back}{trimmed}") };
         builder.add_line(None, &line).map_err(|error| {
             let why = match &error {
                 ignore::Error::Glob { err, .. } => err.clone(),
@@ -144,9 +188,9 @@ mod tests {
     fn globs_fit_as_in_gitignore() {
         fn check(glob: &str, path: &str, fits: bool) {
             let filter = Filter::new(&Wanted { include: vec![glob.into()], ..Wanted::default() }).unwrap();
-            assert_eq!(filter.fits(Path::new(path)), fits, "include {glob} {path}");
+            assert_eq!(filter.fits(Path::new(""), Path::new(path)), fits, "include {glob} {path}");
             let filter = Filter::new(&Wanted { exclude: vec![glob.into()], ..Wanted::default() }).unwrap();
-            assert_eq!(filter.fits(Path::new(path)), !fits, "exclude {glob} {path}");
+            assert_eq!(filter.fits(Path::new(""), Path::new(path)), !fits, "exclude {glob} {path}");
         }
         check("*.rs", "a.rs", true);
         check("*.rs", "src/deep/a.rs", true);
@@ -165,7 +209,8 @@ mod tests {
         check("./*.rs", "a.rs", true);
         check("./*.rs", "src/a.rs", false);
         check("/*.rs", "src/a.rs", false);
-        check("!a", "!a", true);
+        check("\\!a", "!a", true);
+        check("\\!a", "a", false);
         check("#a", "#a", true);
         check("A.rs", "a.rs", false);
         check("[ab].c", "x/b.c", true);
@@ -173,9 +218,34 @@ mod tests {
     }
 
     #[test]
+    fn a_glob_with_an_exclamation_mark_leaves_out() {
+        fn check(include: &[&str], exclude: &[&str], fitting: &[&str]) {
+            let owned = |globs: &[&str]| globs.iter().map(|glob| (*glob).to_owned()).collect();
+            let wanted = Wanted { include: owned(include), exclude: owned(exclude), ..Wanted::default() };
+            let filter = Filter::new(&wanted).unwrap();
+            let all = ["a.py", "m.py", "m.rs", "sub/m.py", "!x", "gen/a.rs"];
+            let found: Vec<&str> = all.into_iter().filter(|path| filter.fits(Path::new(""), Path::new(path))).collect();
+            assert_eq!(found, fitting, "{include:?} {exclude:?}");
+        }
+        check(&["!m.py"], &[], &["a.py", "m.rs", "!x", "gen/a.rs"]);
+        check(&["*.py", "!m.py"], &[], &["a.py"]);
+        check(&["!m.py", "*.py"], &[], &["a.py"]);
+        check(&["!./m.py", "*.py"], &[], &["a.py", "sub/m.py"]);
+        check(&["!gen/", "!*.py"], &[], &["m.rs", "!x"]);
+        check(&["!!x", "!*.py"], &[], &["m.rs", "gen/a.rs"]);
+        check(&["\\!x"], &[], &["!x"]);
+        check(&["!\\!x", "!*.rs"], &[], &["a.py", "m.py", "sub/m.py"]);
+        check(&[], &["*.py", "!m.py"], &["m.py", "m.rs", "sub/m.py", "!x", "gen/a.rs"]);
+        for empty in ["!", "! "] {
+            let wanted = Wanted { include: vec![empty.into()], ..Wanted::default() };
+            assert!(Filter::new(&wanted).unwrap_err().message.contains("it is empty"));
+        }
+    }
+
+    #[test]
     fn case_can_be_set_aside_and_types_be_named() {
         let wanted = Wanted { include: vec!["*.RS".into()], any_case: true, ..Wanted::default() };
-        assert!(Filter::new(&wanted).unwrap().fits(Path::new("a.rs")));
+        assert!(Filter::new(&wanted).unwrap().fits(Path::new(""), Path::new("a.rs")));
         for (kind, path, fits) in [
             ("rust", "src/a.rs", true),
             ("rs", "a.rs", true),
@@ -184,7 +254,7 @@ mod tests {
             ("cpp", "a.hpp", true),
         ] {
             let filter = Filter::new(&Wanted { kind: Some(kind.into()), ..Wanted::default() }).unwrap();
-            assert_eq!(filter.fits(Path::new(path)), fits, "{kind} {path}");
+            assert_eq!(filter.fits(Path::new(""), Path::new(path)), fits, "{kind} {path}");
         }
     }
 

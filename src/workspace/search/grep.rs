@@ -13,12 +13,14 @@ use crate::ports::{Fault, FileKind};
 use crate::text::BOM;
 use crate::workspace::{Refusal, RefusalKind};
 
+use super::foreign::{self, AsShown};
 use super::kept::Kept;
 use super::sieve::{Hand, sift};
+use super::watched::{Halt, Watched};
 use super::{Ended, Hits, Job, Kind, Layer, Line, Part, Place, Run};
 
 /// Longer lines (bytes) are not searched, and files with one are told; so is all of a file when lines are joined.
-const MAX_LINE_BYTES: usize = 256 * 1024 * 1024;
+pub(super) const LONGEST: usize = 256 * 1024 * 1024;
 
 /// At most so many faults are kept.
 const MAX_TOLD: usize = 20;
@@ -85,10 +87,14 @@ pub struct Found {
     pub matched: u64,
     /// How many results there are to page through: matching lines, of each file at most as many as may be shown.
     pub showable: u64,
-    /// How many files were looked into.
+    /// How many files were searched.
     pub searched: u64,
-    /// How many of them are binary and were left out.
+    /// How many others are binary and were left out.
     pub binary: u64,
+    /// Where the NUL byte is (0-based, bytes) that makes one of them binary: the one, if one file was named.
+    pub binary_at: Option<u64>,
+    /// How many of those in `faulty` were searched in part: what was found there before is among the results.
+    pub broken: u64,
     /// How many with a match were left out because they may hold secrets.
     pub secret: u64,
     /// What could not be looked at, sorted; at most some.
@@ -147,7 +153,8 @@ impl Query {
         regex_syntax::Parser::new().parse(&self.pattern).err().map(|error| error.to_string())
     }
 
-    fn searcher(&self) -> Searcher {
+    /// `longest`: see [`LONGEST`].
+    fn searcher(&self, matcher: &RegexMatcher, longest: usize) -> Searcher {
         let lines = self.mode == Mode::Lines;
         let mut builder = SearcherBuilder::new();
         builder
@@ -156,9 +163,14 @@ impl Query {
             .multi_line(self.multiline)
             .before_context(if lines { self.before } else { 0 })
             .after_context(if lines { self.after } else { 0 })
-            .heap_limit(Some(MAX_LINE_BYTES))
+            .heap_limit(Some(longest))
             .binary_detection(BinaryDetection::quit(0));
-        builder.build()
+        let searcher = builder.build();
+        if searcher.multi_line_with_matcher(matcher) {
+            // Whoever reads for it sees to the length, and has better words for it.
+            return builder.heap_limit(None).build();
+        }
+        searcher
     }
 }
 
@@ -201,6 +213,8 @@ impl Job {
             showable,
             searched: tally.searched,
             binary: tally.binary,
+            binary_at: tally.binary_at,
+            broken: tally.broken,
             secret: tally.secret,
             faults: tally.faults,
             faulty: tally.faulty,
@@ -215,6 +229,8 @@ struct Tally {
     kept: Kept,
     searched: u64,
     binary: u64,
+    binary_at: Option<u64>,
+    broken: u64,
     secret: u64,
     faults: Vec<Fault>,
     faulty: u64,
@@ -223,7 +239,8 @@ struct Tally {
 impl Tally {
     fn new(query: &Query) -> Tally {
         let kept = Kept::new(query.skip.saturating_add(query.limit));
-        Tally { kept, searched: 0, binary: 0, secret: 0, faults: Vec::new(), faulty: 0 }
+        let faults = Vec::new();
+        Tally { kept, searched: 0, binary: 0, binary_at: None, broken: 0, secret: 0, faults, faulty: 0 }
     }
 
     fn fault(&mut self, fault: Fault) {
@@ -242,6 +259,10 @@ struct Seeker<'s> {
     query: &'s Query,
     matcher: RegexMatcher,
     searcher: Searcher,
+    /// Whether a match holds all of a file in memory.
+    whole: bool,
+    /// Whether the pattern may fit the text of a file that is not UTF-8 where it does not fit its bytes.
+    depends: bool,
     tally: Tally,
     out: &'s Mutex<Tally>,
 }
@@ -249,32 +270,55 @@ struct Seeker<'s> {
 impl<'s> Seeker<'s> {
     fn new(job: &'s Job, query: &'s Query, matcher: &RegexMatcher, out: &'s Mutex<Tally>) -> Seeker<'s> {
         let tally = Tally::new(query);
-        Seeker { job, query, matcher: matcher.clone(), searcher: query.searcher(), tally, out }
+        let searcher = query.searcher(matcher, job.longest);
+        let (whole, depends) = (searcher.multi_line_with_matcher(matcher), foreign::depends(query));
+        Seeker { job, query, matcher: matcher.clone(), searcher, whole, depends, tally, out }
+    }
+
+    /// A file's bytes; `None` when it cannot be read, which is told.
+    fn open(&mut self, place: &Place, named: bool) -> Option<Box<dyn Read + Send>> {
+        match self.job.disk.open(&place.path) {
+            Ok(reader) => Some(reader),
+            // It was there a moment ago; now there is nothing to search.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !named => None,
+            Err(error) => {
+                self.tally.fault(Fault { path: place.path.clone(), why: error.to_string() });
+                None
+            }
+        }
     }
 
     fn file(&mut self, place: Place, named: bool) {
-        let reader = match self.job.disk.open(&place.path) {
-            Ok(reader) => reader,
-            // It was there a moment ago; now there is nothing to search.
-            Err(error) if error.kind() == io::ErrorKind::NotFound && !named => return,
-            Err(error) => return self.tally.fault(Fault { path: place.path, why: error.to_string() }),
-        };
+        let Some(file) = self.open(&place, named) else { return };
         self.searcher.set_binary_detection(BinaryDetection::quit(0));
-        let run = &self.job.run;
-        let reader = Watched { inner: reader, run, read: 0 };
-        self.search(place, reader, named);
+        let (run, most) = (&self.job.run, self.whole.then_some(self.job.longest));
+        let mut reader = Watched::new(file, run, most, self.depends);
+        let mut taken = self.attempt(&place, &mut reader);
+        let mut halt = reader.halt;
+        if halt == Some(Halt::Foreign) {
+            // Once more from its beginning, by the text as it is shown.
+            let Some(file) = self.open(&place, named) else { return };
+            let mut reader = AsShown::new(Watched::new(file, run, most, false));
+            taken = self.attempt(&place, &mut reader);
+            halt = reader.inner.halt;
+        }
+        if let Some(Halt::Binary(at)) = halt {
+            taken.binary = Some(at);
+        }
+        self.count(place, taken, named);
     }
 
     fn layer(&mut self, place: &Place, layer: &Layer, named: bool) {
         // The editor shows it as text, whatever is in it.
         self.searcher.set_binary_detection(BinaryDetection::none());
         let rope = layer.text.rope().clone();
-        self.search(place.clone(), RopeReader::new(&rope), named);
+        let taken = self.attempt(place, RopeReader::new(&rope));
+        self.count(place.clone(), taken, named);
     }
 
-    fn search(&mut self, place: Place, reader: impl Read, named: bool) {
+    fn attempt(&mut self, place: &Place, reader: impl Read) -> Taken {
         let store = match self.query.mode {
-            Mode::Lines if self.tally.kept.wants(&place) => {
+            Mode::Lines if self.tally.kept.wants(place) => {
                 self.query.per_file.min(self.query.skip.saturating_add(self.query.limit))
             }
             _ => 0,
@@ -286,24 +330,30 @@ impl<'s> Seeker<'s> {
             store,
             stored: 0,
             matched: 0,
-            binary: false,
+            binary: None,
             lines: Vec::new(),
             pending: Vec::new(),
         };
-        let mut reader = reader;
-        let result = self.searcher.search_reader(&self.matcher, &mut reader, &mut taker);
+        let result = self.searcher.search_reader(&self.matcher, reader, &mut taker);
         let Taker { matched, binary, lines, .. } = taker;
-        self.tally.searched += 1;
+        Taken { matched, binary, lines, failed: result.err() }
+    }
+
+    fn count(&mut self, place: Place, taken: Taken, named: bool) {
+        let Taken { matched, binary, lines, failed } = taken;
         self.job.run.count(1);
-        if let Err(error) = result
-            && self.job.run.ended().is_none()
-        {
-            // What was found before is still true.
-            self.tally.fault(Fault { path: place.path.clone(), why: error.to_string() });
-        }
-        if binary {
+        if let Some(at) = binary {
             self.tally.binary += 1;
+            self.tally.binary_at = Some(at);
             return;
+        }
+        match failed {
+            // What was found before is still true.
+            Some(error) if self.job.run.ended().is_none() => {
+                self.tally.broken += 1;
+                self.tally.fault(Fault { path: place.path.clone(), why: told(&error, self.job.longest) });
+            }
+            _ => self.tally.searched += 1,
         }
         if matched == 0 {
             return;
@@ -318,6 +368,28 @@ impl<'s> Seeker<'s> {
         };
         self.tally.kept.push(Hits { place, matched, lines, weight });
     }
+}
+
+/// What was found in one file.
+struct Taken {
+    matched: u64,
+    /// Where there is a NUL byte (bytes, 0-based), in a file that is binary.
+    binary: Option<u64>,
+    lines: Vec<Line>,
+    failed: Option<io::Error>,
+}
+
+/// Why a search broke off, in words that follow the path and a colon.
+fn told(error: &io::Error, longest: usize) -> String {
+    let why = error.to_string();
+    // The engine has no kind for it.
+    if why.contains("allocation limit") {
+        return format!(
+            "one of its lines has more than {longest} bytes, and it was searched only up to there; break the line up with \
+             a command and search what comes out"
+        );
+    }
+    why
 }
 
 impl Hand for Seeker<'_> {
@@ -337,6 +409,8 @@ impl Drop for Seeker<'_> {
         out.kept.absorb(own.kept);
         out.searched += own.searched;
         out.binary += own.binary;
+        out.binary_at = out.binary_at.or(own.binary_at);
+        out.broken += own.broken;
         out.secret += own.secret;
         out.faulty += own.faulty;
         out.faults.extend(own.faults);
@@ -352,7 +426,7 @@ struct Taker<'a> {
     store: usize,
     stored: usize,
     matched: u64,
-    binary: bool,
+    binary: Option<u64>,
     lines: Vec<Line>,
     /// Lines before a match that has not come yet.
     pending: Vec<Line>,
@@ -371,8 +445,8 @@ impl Sink for Taker<'_> {
         if self.stored < self.store {
             self.lines.append(&mut self.pending);
             let first = found.line_number().unwrap_or_default();
-            // A match in a short line is found again when it is shown, which few are.
-            let again = !joined && Line::short(found.bytes());
+            // A match in a short line is found again when it is shown, which few are; not where bytes are shown as others.
+            let again = !joined && Line::short(found.bytes()) && std::str::from_utf8(found.bytes()).is_ok();
             let at =
                 if again { None } else { self.matcher.find(found.bytes()).ok().flatten().map(|found| found.start()) };
             let mut start = 0;
@@ -403,27 +477,9 @@ impl Sink for Taker<'_> {
         Ok(true)
     }
 
-    fn binary_data(&mut self, searcher: &Searcher, _: u64) -> Result<bool, io::Error> {
-        self.binary = searcher.binary_detection().quit_byte().is_some();
+    fn binary_data(&mut self, searcher: &Searcher, at: u64) -> Result<bool, io::Error> {
+        self.binary = searcher.binary_detection().quit_byte().map(|_| at);
         Ok(false)
-    }
-}
-
-/// A reader that fails when the search is stopped.
-struct Watched<'a, R> {
-    inner: R,
-    run: &'a Run,
-    read: usize,
-}
-
-impl<R: Read> Read for Watched<'_, R> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if self.read > 0 && self.run.ended().is_some() {
-            return Err(io::Error::other("the search was stopped"));
-        }
-        let read = self.inner.read(into)?;
-        self.read += read;
-        Ok(read)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Lines as they are found, cut to a bearable length round the place that matched. Pure.
 
+use crate::workspace::codec;
+
 /// A line is shown up to so many characters.
 pub(super) const LINE_CHARS: usize = 400;
 
@@ -56,13 +58,16 @@ impl Line {
             let at = (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
             return excerpt(number, kind, text, at);
         }
-        // As `read` shows such a file. Every byte is one character.
-        let from = at.saturating_sub(LINE_CHARS);
-        let piece = &bytes[from..bytes.len().min(at + LINE_CHARS + 1)];
-        let decoded = encoding_rs::WINDOWS_1252.decode_without_bom_handling(piece).0;
-        let start = decoded.char_indices().nth(at - from).map_or(decoded.len(), |(byte, _)| byte);
+        // As `read` shows such a file. A character takes up to four bytes, and none is cut here.
+        let goes_on = |at: &usize| bytes[*at] & 0xc0 == 0x80;
+        let begin = at.saturating_sub(4 * LINE_CHARS);
+        let from = begin + (begin..at.min(begin + 3)).take_while(|at| begin > 0 && goes_on(at)).count();
+        let piece = &bytes[from..bytes.len().min(at + 4 * (LINE_CHARS + 1))];
+        let decoded = codec::patched(piece);
+        let start = codec::patched(&bytes[from..at]).len().min(decoded.len());
+        let start = (0..=start).rev().find(|at| decoded.is_char_boundary(*at)).unwrap_or_default();
         let mut line = excerpt(number, kind, &decoded, start);
-        line.column = Some(at + 1);
+        line.column = Some(codec::patched(&bytes[..at]).chars().count() + 1);
         line.cut_before |= from > 0;
         line.cut_after |= from + piece.len() < bytes.len();
         line

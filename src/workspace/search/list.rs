@@ -56,7 +56,8 @@ impl Job {
     fn list(&self, want: Want) -> Listing {
         let out = Mutex::new(Listing::default());
         if let Some(place) = &self.scope.single {
-            if !self.filter.fits(std::path::Path::new(place.path.file_name().unwrap_or(place.path.as_os_str()))) {
+            let name = std::path::Path::new(place.path.file_name().unwrap_or(place.path.as_os_str()));
+            if !self.filter.fits(std::path::Path::new(""), name) {
                 return Listing::default();
             }
             let over = self.layer(place).is_some();

@@ -33,6 +33,8 @@ pub struct Base {
     pub folder: PathBuf,
     /// Folders in it that are bases of their own.
     pub prune: Vec<PathBuf>,
+    /// Its path in the workspace folder that holds it; empty when it is one, or is in none.
+    pub under: PathBuf,
 }
 
 /// A file or document in the order of all results: workspace folder by workspace folder, in each by the bytes of the
@@ -84,7 +86,9 @@ impl Scope {
             Key::File(path) if overlay.covers(path) => return Ok(single(Place { base: 0, path: path.clone() })),
             Key::File(path) => path,
         };
-        let folder = || Scope::folder(path, &shown);
+        let roots = workspace.roots();
+        let under = roots.holding(path).and_then(|root| path.strip_prefix(root).ok()).unwrap_or(Path::new(""));
+        let folder = || Scope::folder(path, under, &shown);
         match workspace.ports.disk.metadata(path) {
             Ok(found) if found.kind == FileKind::Directory => Ok(folder()),
             Ok(found) if found.kind == FileKind::File => Ok(single(Place { base: 0, path: path.clone() })),
@@ -98,8 +102,8 @@ impl Scope {
         }
     }
 
-    fn folder(path: &Path, shown: &str) -> Scope {
-        let base = Base { folder: path.to_owned(), prune: Vec::new() };
+    fn folder(path: &Path, under: &Path, shown: &str) -> Scope {
+        let base = Base { folder: path.to_owned(), prune: Vec::new(), under: under.to_owned() };
         Scope { bases: vec![base], single: None, unnamed: false, shown: shown.to_owned() }
     }
 
@@ -112,7 +116,7 @@ impl Scope {
         }
         let bases = folders.iter().map(|folder| {
             let prune = folders.iter().filter(|other| *other != folder && other.starts_with(folder)).cloned().collect();
-            Base { folder: folder.clone(), prune }
+            Base { folder: folder.clone(), prune, under: PathBuf::new() }
         });
         Ok(Scope { bases: bases.collect(), single: None, unnamed: true, shown: HERE.to_owned() })
     }

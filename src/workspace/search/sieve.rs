@@ -21,6 +21,8 @@ struct Sieve<'s, H> {
     job: &'s Job,
     base: usize,
     folder: &'s Path,
+    /// Where that is in its workspace folder.
+    under: &'s Path,
     /// Whether only regular files are wanted.
     files: bool,
     hand: H,
@@ -48,7 +50,7 @@ fn sift_base<'s, H: Hand + 's>(job: &'s Job, number: usize, base: &'s Base, file
     }
     let options = WalkOptions { prune: base.prune.clone(), ..job.walk.clone() };
     job.disk.walk(&base.folder, &options, &mut || {
-        Box::new(Sieve { job, base: number, folder: &base.folder, files, hand: make() })
+        Box::new(Sieve { job, base: number, folder: &base.folder, under: &base.under, files, hand: make() })
     });
 }
 
@@ -70,7 +72,7 @@ impl<H: Hand> Visitor for Sieve<'_, H> {
             return Step::On;
         }
         let relative = below(self.folder, &met.path);
-        if folder && self.job.filter.leaves_out(relative) {
+        if folder && self.job.filter.leaves_out(self.under, relative) {
             return Step::Skip;
         }
         if self.job.walk.follow && self.leads_out(&met.path) {
@@ -79,7 +81,7 @@ impl<H: Hand> Visitor for Sieve<'_, H> {
         if !folder && self.job.overlay.covers(&met.path) {
             return Step::On;
         }
-        if self.files && met.kind != FileKind::File || !folder && !self.job.filter.fits(relative) {
+        if self.files && met.kind != FileKind::File || !folder && !self.job.filter.fits(self.under, relative) {
             return Step::On;
         }
         self.hand.take(Place { base: self.base, path: met.path }, met.kind, met.depth);

@@ -28,7 +28,7 @@ pub(super) fn set(workspace: &Workspace, change: impl FnOnce(&mut Settings)) {
     workspace.set_settings(Arc::new(settings));
 }
 
-pub(super) fn query(pattern: &str) -> Query {
+pub(in super::super) fn query(pattern: &str) -> Query {
     Query {
         pattern: pattern.to_owned(),
         literal: false,

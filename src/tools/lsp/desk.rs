@@ -1,0 +1,195 @@
+//! A question on the desk: the text it is about, and the servers that can be asked.
+
+use std::future::Future;
+
+use futures_util::future::join_all;
+use serde_json::json;
+
+use crate::languages::ask::{Door, Servers, Subject, Unanswered};
+use crate::permissions::visible;
+use crate::tool::{Content, Context, ErrorKind, Outcome, ToolError};
+use crate::workspace::{Source, Target};
+
+use super::Arguments;
+use super::spot::{Spot, ambiguous, spot};
+
+/// Why a question has no answer.
+pub(in crate::tools) enum Stop {
+    /// The server had another text than we; ask anew.
+    Moved,
+    /// For good.
+    Failed(ToolError),
+}
+
+impl From<ToolError> for Stop {
+    fn from(error: ToolError) -> Stop {
+        Stop::Failed(error)
+    }
+}
+
+impl From<crate::workspace::Refusal> for Stop {
+    fn from(refusal: crate::workspace::Refusal) -> Stop {
+        Stop::Failed(refusal.into())
+    }
+}
+
+/// A question, its text, and who can be asked.
+pub(super) struct Desk<'a> {
+    pub(super) arguments: &'a Arguments,
+    pub(super) context: &'a Context,
+    pub(super) target: Target,
+    pub(super) subject: Subject,
+    pub(super) servers: Servers,
+}
+
+/// What the servers said.
+pub(super) struct Said<T> {
+    /// Each answer with the server that gave it, in the order of the servers.
+    pub(super) answers: Vec<(Door, T)>,
+    /// What to know of the answers: who did not answer, who may not know everything yet.
+    pub(super) notes: Vec<String>,
+}
+
+impl<'a> Desk<'a> {
+    /// Reads the text, shows it to its servers, and finds out who can be asked.
+    pub(super) async fn open(arguments: &'a Arguments, context: &'a Context) -> Result<Desk<'a>, Stop> {
+        let file_path = arguments.file_path.as_deref().unwrap_or_default();
+        let target = context.workspace.resolve(file_path)?;
+        let subject = look(context, &target).await?;
+        let thorough = arguments.operation.thorough();
+        let servers = context.languages.servers_of(&target, thorough, &context.cancel).await;
+        Ok(Desk { arguments, context, target, subject, servers })
+    }
+
+    /// The byte that is meant.
+    pub(super) async fn at(&self) -> Result<usize, Stop> {
+        let found = match spot(&self.subject.text, self.arguments, &self.shown())? {
+            Spot::At(at) => return Ok(at),
+            Spot::Several(found) => found,
+        };
+        // One of them may be where the file defines it.
+        let wanted = self.arguments.symbol.as_deref().unwrap_or_default().trim();
+        let mut defined: Vec<usize> = Vec::new();
+        let subject = &self.subject;
+        if let Ok(said) = self.ask(|door| async move { door.symbols(subject).await }).await {
+            let text = subject.text.with_breaks(crate::text::LineBreaks::Lsp);
+            for (_, answer) in &said.answers {
+                let named = answer.value.iter().filter(|symbol| symbol.name == wanted);
+                defined.extend(named.map(|symbol| text.byte_of(symbol.place.range.start, answer.seen.encoding).0));
+            }
+        }
+        defined.retain(|at| found.contains(at));
+        defined.sort_unstable();
+        defined.dedup();
+        match defined.as_slice() {
+            [only] => Ok(*only),
+            _ => Err(ambiguous(&subject.text, wanted, &found, &self.shown()).into()),
+        }
+    }
+
+    /// The name of the file, fit to be shown.
+    pub(super) fn shown(&self) -> String {
+        visible(&self.target.shown)
+    }
+
+    /// Asks every server. At least one has answered.
+    pub(super) async fn ask<T, F>(&self, question: impl Fn(Door) -> F) -> Result<Said<T>, Stop>
+    where
+        F: Future<Output = Result<T, Unanswered>>,
+    {
+        let doors = &self.servers.doors;
+        let asked = join_all(doors.iter().map(|door| question(door.clone())));
+        let asked = tokio::select! {
+            asked = asked => asked,
+            () = self.context.cancel.cancelled() => return Err(cancelled().into()),
+        };
+        let (mut said, mut cannot) = (Said { answers: Vec::new(), notes: Vec::new() }, Vec::new());
+        for (door, answer) in doors.iter().zip(asked) {
+            match answer {
+                Ok(answer) => said.answers.push((door.clone(), answer)),
+                Err(Unanswered::Moved) => return Err(Stop::Moved),
+                Err(Unanswered::Cannot(offers)) => cannot.push((door, offers)),
+                Err(other) => said.notes.push(why(&door.name, &other)),
+            }
+        }
+        if said.answers.is_empty() {
+            return Err(self.unanswered(&said.notes, &cannot).into());
+        }
+        let busy =
+            said.answers.iter().filter(|(door, _)| door.busy).map(|(door, _)| {
+                format!("{} still reads the project, so that it may not know everything yet", door.name)
+            });
+        let busy: Vec<String> = busy.collect();
+        said.notes.extend(busy);
+        Ok(said)
+    }
+
+    fn unanswered(&self, failed: &[String], cannot: &[(&Door, Vec<&'static str>)]) -> ToolError {
+        if self.context.cancel.is_cancelled() {
+            return cancelled();
+        }
+        let operation = self.arguments.operation.name();
+        let (shown, language) = (self.shown(), &self.servers.language);
+        let language = if language.is_empty() { String::new() } else { format!(" ({language})") };
+        if !failed.is_empty() {
+            let message = format!("`{operation}` got no answer for {shown}: {}.", failed.join("; "));
+            return ToolError::new(ErrorKind::Failed, message);
+        }
+        let mut reasons: Vec<String> = cannot
+            .iter()
+            .map(|(door, offers)| {
+                let offers = if offers.is_empty() { "nothing".to_owned() } else { offers.join(", ") };
+                format!("{} offers {offers}", door.name)
+            })
+            .collect();
+        reasons.extend(self.servers.unserved.iter().cloned());
+        if reasons.is_empty() {
+            reasons.push("no server is known for this language".to_owned());
+        }
+        let message = format!(
+            "No language server answers `{operation}` for {shown}{language}: {}. What works all the same: `diagnostics`, which \
+             is about every source; `grep` and `read` for the text.",
+            reasons.join("; ")
+        );
+        ToolError::new(ErrorKind::Unavailable, message)
+    }
+}
+
+/// Reads a text as the session sees it, and shows it to its servers.
+pub(super) async fn look(context: &Context, target: &Target) -> Result<Subject, Stop> {
+    let view = context.workspace.view(target).await?;
+    let language = match &view.source {
+        Source::Open { snapshot, .. } => Some(snapshot.language_id.as_str()),
+        Source::Disk { .. } => None,
+    };
+    context.languages.look(&view.target, language, &view.text);
+    Ok(Subject { key: target.key.clone(), text: view.text })
+}
+
+/// An answer of words alone.
+pub(super) fn words(arguments: &Arguments, text: &str) -> Outcome {
+    Outcome {
+        content: vec![Content::text(text)],
+        structured: Some(json!({ "operation": arguments.operation.name(), "total": 0 })),
+        ..Outcome::default()
+    }
+}
+
+fn cancelled() -> ToolError {
+    ToolError::new(ErrorKind::Cancelled, "The call was cancelled while a server was asked; nothing was changed.")
+}
+
+/// Why a server gave no answer, as a phrase.
+pub(super) fn why(name: &str, unanswered: &Unanswered) -> String {
+    match unanswered {
+        Unanswered::Cannot(_) => format!("{name} cannot do that"),
+        Unanswered::Moved => format!("{name} had another text"),
+        Unanswered::Modified => format!("{name} gave up because something kept changing"),
+        Unanswered::Unsaved => format!("{name} knows only what is saved, and there are unsaved changes"),
+        Unanswered::Failed(why) => {
+            format!("{name} says: {}", crate::languages::problems::clean(why, 600).trim_end_matches('.'))
+        }
+        Unanswered::Late => format!("{name} did not answer in time"),
+        Unanswered::Gone => format!("{name} is gone, or was ended"),
+    }
+}

@@ -1,0 +1,13 @@
+//! What agents changed, call by call and hunk by hunk, so that a person can keep or undo it.
+//!
+//! [`Ledger`] follows one text: each call leaves marks on the lines that it changed, with what stood there before; what
+//! the user types moves the marks, and where it does not touch them it is the user's alone. Pure: what happens to a text
+//! is told to the ledger in its order, and what an undo would do comes back as a text. [`Checkpoints`] holds the ledgers
+//! of all texts and feeds them with what the editor tells.
+
+mod book;
+mod ledger;
+mod revert;
+
+pub use book::{Change, Checkpoints, Pending, Selection};
+pub use ledger::{By, Ledger, Left, Mark, MarkId, Undo};

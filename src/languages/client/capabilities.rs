@@ -61,6 +61,7 @@ pub(super) fn folder(root: &Root) -> Value {
 
 /// What a server can do, as far as it matters here.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent facts")]
 pub(super) struct Abilities {
     /// How its positions count.
     pub(super) encoding: Encoding,

@@ -242,7 +242,7 @@ async fn what_cannot_be_done_is_refused_as_a_whole() {
         (rename("gone.txt", "c.txt"), "The server's edit moves gone.txt, which does not exist"),
         (delete("gone.txt"), "The server's edit deletes gone.txt, which does not exist"),
         (edit("jdt://x/Y.class", None, &[(0, 0, 0, "x")]), "The server's edit is of jdt://x/Y.class, which is no file"),
-        (delete("sub"), "sub is a folder"),
+        (delete("sub"), "sub is a directory"),
     ] {
         let told = bench.told(vec![good(), operation.clone()], None).await;
         assert!(told.len() == 1 && told[0].contains(expected), "{operation:?}: {told:?}");

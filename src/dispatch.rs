@@ -446,8 +446,7 @@ impl Dispatch {
                             rounds += 1;
                             continue;
                         }
-                        Err(Stopped::Again(error)) => Some(error),
-                        Err(Stopped::Failed(error)) => Some(error),
+                        Err(Stopped::Again(error) | Stopped::Failed(error)) => Some(error),
                     };
                     // Remembered before the next call starts, which is judged by it.
                     if call.context.session.epoch() == admitted.epoch {

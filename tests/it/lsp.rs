@@ -401,7 +401,7 @@ async fn nonsense_is_told_what_it_lacks() {
         (json!({ "operation": "hover", "line": 99, "column": 1 }), "invalidArguments", "there is no line 99"),
         (json!({ "operation": "hover", "line": 1, "column": 99 }), "invalidArguments", "there is no column 99"),
         (json!({ "operation": "hover", "line": 0, "column": 1 }), "invalidArguments", "line"),
-        (json!({ "operation": "hover", "line": 18446744073709551615_u64, "column": 1 }), "invalidArguments", "line"),
+        (json!({ "operation": "hover", "line": u64::MAX, "column": 1 }), "invalidArguments", "line"),
         (json!({ "operation": "hover", "line": 3, "text": "()" }), "ambiguous", "columns 8, 14"),
         (
             json!({ "operation": "hover", "line": 3, "text": "()", "occurrence": 9 }),

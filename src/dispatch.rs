@@ -99,6 +99,9 @@ use schedule::Schedule;
 use shape::Ending;
 use world::World;
 
+/// So often a change is worked out anew because the text moved on while it was on its way.
+const ROUNDS: u32 = 3;
+
 /// Takes calls and answers each exactly once.
 pub struct Dispatch {
     tools: Registry,
@@ -417,6 +420,7 @@ impl Dispatch {
         let mut call = Call { params, id, entry, arguments, context, budget, timing, lineage, reporter, member };
         self.before(&mut call, beside).await?;
         self.guarded(&call, watched).await?;
+        let mut rounds = 0;
         loop {
             let proposal = self.cleared(&mut call, asking).await?;
             watched.rename(&call);
@@ -438,8 +442,11 @@ impl Dispatch {
                     }
                     let stopped = match self.make(&mut call, &changes, so_far).await {
                         Ok(()) => None,
-                        Err(Stopped::AskAgain) => continue,
-                        Err(Stopped::Failed(error)) => Some(error),
+                        Err(Stopped::Again(_)) if rounds < ROUNDS => {
+                            rounds += 1;
+                            continue;
+                        }
+                        Err(Stopped::Again(error) | Stopped::Failed(error)) => Some(error),
                     };
                     // Remembered before the next call starts, which is judged by it.
                     if call.context.session.epoch() == admitted.epoch {

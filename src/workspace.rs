@@ -62,10 +62,25 @@ pub enum RefusalKind {
     Failed,
 }
 
+/// In the data of a refusal: the change has to be worked out anew.
+const OUTDATED: &str = "outdated";
+
 impl Refusal {
     /// A refusal without data.
     pub fn new(kind: RefusalKind, message: impl Into<String>) -> Refusal {
         Refusal { kind, message: message.into(), data: None }
+    }
+
+    /// A conflict with a text that moved on, of a change that was worked out for exactly one text: worked out anew, it
+    /// may well fit.
+    pub fn outdated(message: impl Into<String>) -> Refusal {
+        let data = Some(serde_json::json!({ "reason": OUTDATED }));
+        Refusal { data, ..Refusal::new(RefusalKind::Conflict, message) }
+    }
+
+    /// Whether it is one of those.
+    pub fn is_outdated(&self) -> bool {
+        self.data.as_ref().is_some_and(|data| data["reason"] == OUTDATED)
     }
 }
 

@@ -74,8 +74,9 @@ impl Told {
 
 /// Why the changes of a call were not all made.
 pub(super) enum Stopped {
-    /// Nothing was made, and the person has to be asked about what would be made now.
-    AskAgain,
+    /// Nothing was made, for the text moved on: what would be made now has to be worked out, and the person asked about it
+    /// if it is not what they consented to. The failure, if that has been done often enough.
+    Again(ToolError),
     /// One failed, and the others were taken back; what could not be is told.
     Failed(ToolError),
 }
@@ -119,8 +120,10 @@ impl Dispatch {
                 take(committed, made);
                 Ok(())
             }
-            Err(SetRefused { refusal, left }) if needs_new_consent(&refusal) && left.is_empty() => {
-                Err(Stopped::AskAgain)
+            Err(SetRefused { refusal, left })
+                if (needs_new_consent(&refusal) || refusal.is_outdated()) && left.is_empty() =>
+            {
+                Err(Stopped::Again(failure(refusal)))
             }
             Err(SetRefused { refusal, left }) => {
                 take(left, made);

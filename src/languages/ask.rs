@@ -95,6 +95,12 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// A server that was told these texts under these numbers.
+    #[cfg(test)]
+    pub(crate) fn of(encoding: Encoding, texts: impl IntoIterator<Item = (Key, (Rev, Text))>) -> Seen {
+        Seen { encoding, texts: Arc::new(texts.into_iter().collect()) }
+    }
+
     /// The text that it was told of a document; what it was told nothing about, it reads from the disk.
     pub fn text(&self, key: &Key) -> Option<&Text> {
         self.texts.get(key).map(|(_, text)| text)

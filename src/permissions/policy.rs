@@ -162,6 +162,12 @@ mod tests {
         use DecisionKind::{Allow, Ask, Deny};
         let unknown = ("mcp__x__y", Rule::Unknown, Reach::default());
         let todos = ("todowrite", Rule::Session, Reach::default());
+        // What only looks is a read, with whatever tool; what a plan adds to the names of a call counts like these.
+        let lsp = |written: &[&str], commands: &[&str]| {
+            let writes = written.iter().map(|path| place(path)).collect();
+            let commands = commands.iter().map(|&command| command.to_owned()).collect();
+            ("lsp", Rule::ReadOrWrite, Reach { reads: vec![place("/w/a")], writes, commands, hosts: vec![] })
+        };
         let runs = ("bash", Rule::Unknown, Reach { commands: vec!["ls".to_owned()], ..Reach::default() });
         for (call, decisions) in [
             //                           danger build review plan explore
@@ -174,6 +180,11 @@ mod tests {
             (unknown, [Allow, Ask, Ask, Deny, Deny]),
             (runs, [Allow, Ask, Ask, Deny, Deny]),
             (todos, [Allow; 5]),
+            (lsp(&[], &[]), [Allow; 5]),
+            (lsp(&["/w/a", "/w/b"], &[]), [Allow, Allow, Ask, Deny, Deny]),
+            (lsp(&["/w/a", "/etc/b"], &[]), [Allow, Ask, Ask, Deny, Deny]),
+            (lsp(&["/w/a", "/w/.git/config"], &[]), [Ask, Ask, Ask, Deny, Deny]),
+            (lsp(&["/w/a"], &["fake.mend"]), [Allow, Ask, Ask, Deny, Deny]),
         ] {
             let modes = [Mode::Danger, Mode::Build, Mode::Review, Mode::Plan, Mode::Explore];
             assert_eq!(modes.map(|mode| decided(&policy(mode), &call)), decisions, "{call:?}");

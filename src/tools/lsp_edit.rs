@@ -106,7 +106,7 @@ impl Tool for LspEdit {
             return Err(ToolError::new(ErrorKind::NotFound, message));
         };
         let purpose = Purpose { label: waiting.label.clone(), strategy: "codeAction", notes: Vec::new(), names: None };
-        match changes(&waiting.edits, &waiting.seen, context, &purpose).await {
+        match changes(&waiting.edits, &waiting.seen, &context.workspace, &purpose).await {
             Ok(changes) if changes.is_empty() => Ok(Plan::Run),
             Ok(changes) => Ok(Plan::Change(changes)),
             Err(Stop::Failed(error)) => Err(error),

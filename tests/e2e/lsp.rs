@@ -93,7 +93,7 @@ fn ruff_formats_and_fixes() {
     let Some(project) = project(&[("a.py", "import os\nx = [1,2]\n")]) else { return };
     let listed = project.told(&json!({ "operation": "code_actions", "file_path": "a.py", "line": 1 }));
     let title = listed.lines().find(|line| line.contains("Remove unused import")).unwrap_or_else(|| panic!("{listed}"));
-    let title = title.split_once(". ").unwrap().1.split(" (").next().unwrap();
+    let title = title.split_once(". ").unwrap().1.split(" (quickfix").next().unwrap();
     let fix = json!({ "operation": "code_actions", "file_path": "a.py", "line": 1, "apply": title });
     project.told(&fix);
     assert_eq!(project.file("a.py"), "x = [1,2]\n");

@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says why it is skipped")]
 
 pub(crate) mod project;
+mod rename;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

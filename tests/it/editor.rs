@@ -134,6 +134,11 @@ impl FakeEditor {
         }
     }
 
+    /// Puts a message back, to be the next one.
+    pub fn put_back(&mut self, message: Value) {
+        self.stashed.push_front(message);
+    }
+
     /// A message that came while another was waited for.
     pub fn stashed(&mut self, fits: impl Fn(&Value) -> bool) -> Option<Value> {
         let at = self.stashed.iter().position(fits)?;

@@ -186,7 +186,7 @@ pub(super) async fn changes(desk: &Desk<'_>) -> Result<Vec<FileChange>, Stop> {
     }
     let Some(edits) = edit else { return Ok(Vec::new()) };
     let purpose = Purpose { label: name, strategy: "codeAction", notes, names: None };
-    of_edit(edits, &seen, desk.context, &purpose).await
+    of_edit(edits, &seen, &desk.context.workspace, &purpose).await
 }
 
 /// Does an action whose command was allowed: first its edit, then the command, then the edits that this asked for. Each

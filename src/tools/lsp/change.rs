@@ -7,11 +7,16 @@ use crate::languages::ask::Seen;
 use crate::languages::ask::edits::{Edits, Operation, TextEdits};
 use crate::permissions::visible;
 use crate::text::{BOM, Clamp, LineBreaks, Splice, Text};
-use crate::tool::{Context, ErrorKind, ToolError};
+use crate::tool::{ErrorKind, ToolError};
 use crate::tools::edit::hunks::spans;
-use crate::workspace::{Fate, FileChange, Hunk, Key, Refusal, RefusalKind, Rewrite, Rewritten, Target};
+use crate::workspace::{
+    Fate, FileChange, Hunk, Key, Probe, Refusal, RefusalKind, Rewrite, Rewritten, Target, Workspace,
+};
 
 use super::desk::Stop;
+
+#[cfg(test)]
+mod tests;
 
 /// What a change is for, and what is known of it.
 pub(in crate::tools) struct Purpose<'a> {
@@ -42,18 +47,20 @@ struct Work {
 
 /// The files of an edit, by the key each has at the moment.
 struct Plan<'a> {
-    context: &'a Context,
+    workspace: &'a Workspace,
     seen: &'a Seen,
     /// In the order in which they came up.
     work: Vec<Work>,
     at: BTreeMap<Key, usize>,
+    /// Where files were before they were moved away.
+    left: BTreeSet<Key>,
 }
 
 /// The files that an edit changes the text of and that the server was not told of.
-pub(super) fn unknown(edits: &Edits, seen: &Seen, context: &Context) -> BTreeSet<String> {
+pub(super) fn unknown(edits: &Edits, seen: &Seen, workspace: &Workspace) -> BTreeSet<String> {
     let unknown = |operation: &Operation| match operation {
         Operation::Edit { uri, .. } => {
-            let key = context.workspace.key_of(uri)?;
+            let key = workspace.key_of(uri)?;
             seen.text(&key).is_none().then(|| uri.clone())
         }
         _ => None,
@@ -65,10 +72,10 @@ pub(super) fn unknown(edits: &Edits, seen: &Seen, context: &Context) -> BTreeSet
 pub(in crate::tools) async fn changes(
     edits: &Edits,
     seen: &Seen,
-    context: &Context,
+    workspace: &Workspace,
     purpose: &Purpose<'_>,
 ) -> Result<Vec<FileChange>, Stop> {
-    let mut plan = Plan { context, seen, work: Vec::new(), at: BTreeMap::new() };
+    let mut plan = Plan { workspace, seen, work: Vec::new(), at: BTreeMap::new(), left: BTreeSet::new() };
     for operation in &edits.operations {
         plan.take(operation).await?;
     }
@@ -93,7 +100,7 @@ impl Plan<'_> {
             Operation::Edit { uri, version, edits } => {
                 let at = self.work(uri).await?;
                 let work = &mut self.work[at];
-                if work.before.is_none() && !work.emptied {
+                if !work.exists() {
                     return Err(refused(format!(
                         "The server's edit is of {}, which does not exist; nothing was changed.",
                         visible(&work.target.shown)
@@ -126,7 +133,7 @@ impl Plan<'_> {
                 let at = self.work(from).await?;
                 let to = self.target(to)?;
                 let taken = self.at.get(&to.key).is_some_and(|other| self.work[*other].exists())
-                    || (!self.at.contains_key(&to.key) && self.context.workspace.probe(&to).await.is_ok());
+                    || (!self.at.contains_key(&to.key) && !self.left.contains(&to.key) && self.taken(&to).await);
                 if taken && *ignore_if_exists && !overwrite {
                     return Ok(());
                 }
@@ -143,10 +150,22 @@ impl Plan<'_> {
                         "The server's edit moves {shown}, which does not exist; nothing was changed."
                     )));
                 }
+                let freed = self.at.get(&to.key).is_some_and(|other| *other != at) || self.left.contains(&to.key);
+                if freed && to.key != self.work[at].target.key {
+                    let to = visible(&to.shown);
+                    return Err(refused(format!(
+                        "The server's edit moves {shown} to {to} after what is there now is gone, which is not made in one \
+                         step; nothing was changed."
+                    )));
+                }
+                let work = &mut self.work[at];
                 self.at.retain(|_, other| *other != at);
                 self.at.insert(to.key.clone(), at);
+                self.left.insert(work.target.key.clone());
                 if work.before.is_none() {
                     work.target = to;
+                } else if work.target.key == to.key {
+                    work.fate = Fate::Stays;
                 } else {
                     work.fate = Fate::Moved { to };
                 }
@@ -170,14 +189,26 @@ impl Plan<'_> {
         Ok(())
     }
 
+    /// Whether anything has a name already: a folder, a file, or a document that is open.
+    async fn taken(&self, target: &Target) -> bool {
+        match self.workspace.probe(target).await {
+            Ok(Probe::Other) => {
+                let found = self.workspace.view(target).await;
+                !found.is_err_and(|refusal| refusal.kind == RefusalKind::NotFound)
+            }
+            Ok(Probe::Folder(_) | Probe::File { .. }) => true,
+            Err(refusal) => refusal.kind != RefusalKind::NotFound,
+        }
+    }
+
     fn target(&self, uri: &str) -> Result<Target, Stop> {
-        if self.context.workspace.key_of(uri).is_none() {
+        if self.workspace.key_of(uri).is_none() {
             return Err(refused(format!(
                 "The server's edit is of {}, which is no file that can be changed here; nothing was changed.",
                 visible(uri)
             )));
         }
-        Ok(self.context.workspace.resolve(uri)?)
+        Ok(self.workspace.resolve(uri)?)
     }
 
     /// The file of a URI, read if it was not yet. A file that does not exist is one too.
@@ -186,7 +217,13 @@ impl Plan<'_> {
         if let Some(at) = self.at.get(&target.key) {
             return Ok(*at);
         }
-        let (before, unsaved) = match self.context.workspace.view(&target).await {
+        if self.left.contains(&target.key) {
+            return Err(refused(format!(
+                "The server's edit is of {} after it is moved away; nothing was changed.",
+                visible(&target.shown)
+            )));
+        }
+        let (before, unsaved) = match self.workspace.view(&target).await {
             Ok(view) => {
                 let unsaved = view.unsaved();
                 (Some(view.text), unsaved)
@@ -318,7 +355,8 @@ fn splices(
         let at = theirs.line_of(splice.range.start) + 1;
         match clamp {
             Clamp::Exact => {}
-            Clamp::PastEnd if !strict => {}
+            // Behind a line, or the text, is its end by the protocol; far behind it is another text.
+            Clamp::PastEnd if !strict && edit.range.start.line as usize <= theirs.line_count() => {}
             Clamp::PastEnd | Clamp::MidCharacter => {
                 return Err(format!("a place at line {} does not fit the text as it is", edit.range.start.line + 1));
             }
@@ -370,7 +408,7 @@ impl Rewrite for Exactly {
                  then asked about the text as it is.",
                 self.shown
             );
-            return Err(Refusal::new(RefusalKind::Conflict, message));
+            return Err(Refusal::outdated(message));
         }
         let empty = Text::new("", LineBreaks::Lf);
         let hunks = spans(before.unwrap_or(&empty), self.splices.iter()).into_iter().map(|(before, after)| Hunk {

@@ -26,7 +26,7 @@ pub(super) async fn changes(desk: &Desk<'_>) -> Result<Vec<FileChange>, Stop> {
     let label = format!("format {}", desk.target.shown);
     let notes = vec![format!("formatted by {}", door.name)];
     let purpose = Purpose { label, strategy: "format", notes, names: None };
-    of_edit(&edits, &answer.seen, desk.context, &purpose).await
+    of_edit(&edits, &answer.seen, &desk.context.workspace, &purpose).await
 }
 
 /// How a text is indented: by tabs if more lines are than by spaces; a step of spaces is the least that a line is

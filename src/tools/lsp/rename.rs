@@ -31,11 +31,13 @@ pub(super) async fn changes(arguments: &Arguments, context: &Context) -> Result<
         };
         // Whatever the server has read from the disk by itself is shown to it, and it is asked once more: then its answer
         // is about exactly the texts that are changed.
-        let unknown = unknown(edits, seen, context);
+        let unknown = unknown(edits, seen, &context.workspace);
         if !shown && !unknown.is_empty() {
             for uri in unknown.iter().take(SHOWN) {
-                let target = context.workspace.resolve(uri)?;
-                look(context, &target).await?;
+                // What cannot be read is told once it is known that the edit really is of it.
+                if let Ok(target) = context.workspace.resolve(uri) {
+                    drop(look(context, &target).await);
+                }
             }
             shown = true;
             continue;
@@ -43,7 +45,7 @@ pub(super) async fn changes(arguments: &Arguments, context: &Context) -> Result<
         let label = format!("rename {old} to {new}");
         let names = (!old.is_empty()).then_some((old.as_str(), new));
         let purpose = Purpose { label, strategy: "rename", notes: said.notes, names };
-        return of_edit(edits, seen, context, &purpose).await;
+        return of_edit(edits, seen, &context.workspace, &purpose).await;
     }
 }
 

@@ -148,7 +148,12 @@ async fn misfit(shown: &str, refusal: &Refusal, origin: &Text, now: &Text) -> Re
          changed. Read the file again.",
         refusal.message
     );
-    told(RefusalKind::Conflict, shown, &words, origin, now).await
+    let mut told = told(RefusalKind::Conflict, shown, &words, origin, now).await;
+    // By its reason it is known whether the change can be worked out anew.
+    if let (Some(data), Some(reason)) = (&mut told.data, refusal.data.as_ref().and_then(|data| data.get("reason"))) {
+        data["reason"] = reason.clone();
+    }
+    told
 }
 
 /// A refusal that shows how the text changed, which may take its time to find out.

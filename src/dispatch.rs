@@ -292,6 +292,7 @@ impl Dispatch {
         let Admitted { session, call_id, lineage, .. } = &admitted;
         session.ready(&*self.workspace.ports.clock).await;
         self.joining.after(admitted.after).await;
+        self.workspace.recovered().await;
         let settings = self.workspace.settings();
         let budget = Budget::new(&settings.output, session.wanted().max_bytes(params.max_bytes));
         let token = params.work_done_token.as_ref();
@@ -332,8 +333,8 @@ impl Dispatch {
         if let Some(news) = self.languages.late() {
             self.late.came(news);
         }
-        let words =
-            asking.words().into_iter().chain(notes).chain(change::told_jobs(&self.jobs.news(&session.id))).collect();
+        let words = asking.words().into_iter().chain(notes).chain(change::told_jobs(&self.jobs.news(&session.id)));
+        let words = words.chain(self.workspace.recovery_news()).collect();
         let changed = made.is_some();
         let ending = Ending { done: ended, made, news: self.late.take(&session.id), words };
         let folders = self.workspace.roots().folders;

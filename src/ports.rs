@@ -12,7 +12,7 @@ mod twins;
 mod walk;
 
 pub use clock::{Clock, SystemClock};
-pub use disk::{DirEntry, Disk, FileKind, Metadata};
+pub use disk::{DirEntry, Disk, DiskLock, FileKind, Metadata};
 pub use memory_disk::{MemoryDisk, Operation};
 pub use random::{Random, Seeded, SystemRandom};
 pub use system_disk::SystemDisk;

@@ -46,8 +46,9 @@ pub struct ServeOptions {
     pub signals: bool,
     /// Nothing is learned from this run, so that the same run gives the same results.
     pub repeatable: bool,
-    /// Where sessions are kept, unless the run is repeatable, and where copies are put aside while files are overwritten
-    /// in place; absent: nothing is kept, and copies are beside those files.
+    /// Where sessions are kept, unless the run is repeatable, where copies are put aside while files are overwritten in
+    /// place, and where the journal of changes of several files is; absent: nothing is kept, copies are beside those
+    /// files, and no crash is made good.
     pub state_dir: Option<PathBuf>,
 }
 

@@ -199,6 +199,11 @@ impl Session {
         lock(&self.seen).shown_by(key, hash, lines)
     }
 
+    /// A file got another name: what the model has seen of it, it has seen under that one.
+    pub fn moved(&self, from: &Key, to: &Key) {
+        lock(&self.seen).moved(from, to);
+    }
+
     /// A text left the model's context. Answers whether it was there.
     pub fn forget(&self, key: &Key) -> bool {
         lock(&self.seen).forget(key)

@@ -15,7 +15,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio_util::sync::CancellationToken;
 
-pub use commit::{Committed, Fate, FileChange, Hunk, LineSpan, Preview, Rewrite, Rewritten};
+pub use commit::{Committed, Fate, FileChange, Hunk, LineSpan, Preview, Rewrite, Rewritten, SetRefused};
 pub use documents::{Documents, Snapshot};
 pub use paths::{Key, Roots, Target};
 pub use probe::Probe;
@@ -80,6 +80,7 @@ pub struct Workspace {
     roots: RwLock<Roots>,
     settings: RwLock<Arc<Settings>>,
     queues: commit::Queues,
+    recovery: commit::Recovery,
     state_dir: RwLock<Option<PathBuf>>,
 }
 
@@ -93,6 +94,7 @@ impl Workspace {
             roots: RwLock::default(),
             settings: RwLock::default(),
             queues: commit::Queues::default(),
+            recovery: commit::Recovery::default(),
             state_dir: RwLock::default(),
         }
     }
@@ -166,6 +168,48 @@ impl Workspace {
         commit::commit(self.desk(), change.clone(), cancel).await
     }
 
+    /// Several changes, in order, as one change a file: those that follow one another on one file are composed.
+    pub fn compose(&self, changes: &[FileChange]) -> Result<Vec<FileChange>, Refusal> {
+        commit::compose(changes)
+    }
+
+    /// What changes that are made together would do now, each of them; they are composed already. Changes nothing.
+    pub async fn preview_set(&self, changes: &[FileChange]) -> Result<Vec<Preview>, Refusal> {
+        commit::preview_set(&self.desk(), changes).await
+    }
+
+    /// Makes several changes, all of them or none. They are composed, computed and checked first, and then made, in the
+    /// turns of all their documents; where one fails, the others are taken back. Until the first of them is sent or
+    /// written, `cancel` cancels all, and afterwards it has no effect.
+    pub async fn commit_set(
+        &self,
+        changes: &[FileChange],
+        cancel: &CancellationToken,
+    ) -> Result<Vec<Committed>, SetRefused> {
+        commit::commit_set(self.desk(), changes.to_vec(), cancel).await
+    }
+
+    /// Looks for changes of several files in the workspace folders that a crash interrupted, and takes them back: closed
+    /// files at once, documents when the editor has opened them again. Does not wait for that.
+    pub fn recover(&self) {
+        self.recovery.clone().look(self.desk());
+    }
+
+    /// Waits until what a crash interrupted has been taken back, as far as it can be yet.
+    pub async fn recovered(&self) {
+        self.recovery.settled().await;
+    }
+
+    /// Takes what is to be told of changes that a crash interrupted.
+    pub fn recovery_news(&self) -> Vec<String> {
+        self.recovery.take_news()
+    }
+
+    /// The end of the run: documents that were never opened again are what their files are.
+    pub async fn rest(&self) {
+        self.recovery.rest(&self.desk()).await;
+    }
+
     /// Takes what became known of earlier edits of a document after their calls were answered: that one landed after
     /// all, or was refused. (The next commit of the document takes it too, into its notes.)
     pub fn late_news(&self, key: &Key) -> Vec<String> {
@@ -185,6 +229,8 @@ impl Workspace {
             documents: Arc::clone(&self.documents),
             settings: self.settings(),
             queues: self.queues.clone(),
+            recovery: self.recovery.clone(),
+            folders: self.roots().folders,
             state_dir: self.state_dir.read().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }

@@ -107,6 +107,8 @@ mod tests {
             unsaved: false,
             hunks: vec![hunk; hunks],
             unified_diff: unified_diff.into(),
+            deleted: false,
+            moved_to: None,
         }
     }
 

@@ -82,6 +82,12 @@ pub struct EditResult {
     pub hunks: Vec<Hunk>,
     /// The change.
     pub unified_diff: String,
+    /// Whether the file is deleted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deleted: bool,
+    /// Where the file was moved to; absent when it stays where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved_to: Option<String>,
 }
 
 /// What went wrong.

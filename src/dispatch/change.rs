@@ -13,7 +13,9 @@ use crate::text::{self, LineBreaks, Text};
 use crate::tool::{ErrorKind, ToolError};
 use crate::workspace::paths::{path_of_uri, uri_of_path};
 use crate::workspace::search::visible;
-use crate::workspace::{Committed, FileChange, Hunk, Key, LineSpan, Preview, Refusal, RefusalKind, Target};
+use crate::workspace::{
+    Committed, Fate, FileChange, Hunk, Key, LineSpan, Preview, Refusal, RefusalKind, SetRefused, Target,
+};
 
 use super::call::EditResult;
 use super::gate;
@@ -41,6 +43,8 @@ pub(super) struct Made {
     pub report: Option<DiagnosticsReport>,
     /// Each text that was changed: its hash before, if there was one, and after.
     pub texts: Vec<(Key, Option<String>, String)>,
+    /// For each of `settling` its place in `told`: of what is deleted nothing is waited for.
+    pub(super) places: Vec<usize>,
 }
 
 /// What is said of the change of one file.
@@ -72,12 +76,12 @@ impl Told {
 pub(super) enum Stopped {
     /// Nothing was made, and the person has to be asked about what would be made now.
     AskAgain,
-    /// One failed; those before it were made.
+    /// One failed, and the others were taken back; what could not be is told.
     Failed(ToolError),
 }
 
 impl Dispatch {
-    /// Makes the changes, one after the other, and stops at the first that fails.
+    /// Makes the changes, all of them or none.
     pub(super) async fn make(
         &self,
         call: &mut Call<'_>,
@@ -86,38 +90,61 @@ impl Dispatch {
     ) -> Result<(), Stopped> {
         let clock = self.workspace.ports.clock.clone();
         let started = clock.now();
-        let result = self.make_each(call, changes, made).await;
+        let result = self.make_all(call, changes, made).await;
         self.follow_up(call, made).await;
         call.timing.apply_ms += super::millis(clock.now() - started);
         result
     }
 
-    async fn make_each(
+    async fn make_all(
         &self,
         call: &Call<'_>,
         changes: &[(FileChange, Preview)],
         made: &mut Made,
     ) -> Result<(), Stopped> {
-        for (change, preview) in changes {
-            let open = self.workspace.documents.get(&change.target.key);
-            let language = open.as_ref().map(|document| document.language_id.as_str());
-            let empty = Text::new("", LineBreaks::default());
-            let before = open.as_ref().map(|document| &document.text).or(preview.before.as_ref()).unwrap_or(&empty);
-            let prepared = self.languages.prepare(&change.target, language, before);
-            match self.commit(call, change).await {
-                Ok(committed) => self.made(call, prepared, committed, made),
-                Err(refusal) if needs_new_consent(&refusal) && made.edits.is_empty() => return Err(Stopped::AskAgain),
-                Err(refusal) => return Err(Stopped::Failed(failure(refusal))),
+        let prepared: Vec<(Key, Prepared)> =
+            changes.iter().map(|(change, before)| self.prepared(change, before)).collect();
+        let take = |committed: Vec<Committed>, made: &mut Made| {
+            let mut prepared = prepared;
+            for committed in committed {
+                let at = prepared.iter().position(|(key, _)| *key == committed.target.key);
+                if let Some(at) = at {
+                    self.made(call, prepared.remove(at).1, committed, made);
+                }
+            }
+        };
+        let all: Vec<FileChange> = changes.iter().map(|(change, _)| change.clone()).collect();
+        match self.commit(call, &all).await {
+            Ok(committed) => {
+                take(committed, made);
+                Ok(())
+            }
+            Err(SetRefused { refusal, left }) if needs_new_consent(&refusal) && left.is_empty() => {
+                Err(Stopped::AskAgain)
+            }
+            Err(SetRefused { refusal, left }) => {
+                take(left, made);
+                Err(Stopped::Failed(failure(refusal)))
             }
         }
-        Ok(())
     }
 
-    /// One commit. Past the deadline it is cancelled, which has no effect any more once the edit has been sent.
-    pub(super) async fn commit(&self, call: &Call<'_>, change: &FileChange) -> Result<Committed, Refusal> {
+    /// A file just before its change, by its key; where it is moved, at its new place.
+    fn prepared(&self, change: &FileChange, preview: &Preview) -> (Key, Prepared) {
+        let open = self.workspace.documents.get(&change.target.key);
+        let language = open.as_ref().map(|document| document.language_id.as_str());
+        let empty = Text::new("", LineBreaks::default());
+        let before = open.as_ref().map(|document| &document.text).or(preview.before.as_ref()).unwrap_or(&empty);
+        let prepared = self.languages.prepare(place(&change.target, &change.fate), language, before);
+        (change.target.key.clone(), prepared)
+    }
+
+    /// The commit of all changes. Past the deadline it is cancelled, which has no effect any more once the first edit
+    /// has been sent.
+    pub(super) async fn commit(&self, call: &Call<'_>, changes: &[FileChange]) -> Result<Vec<Committed>, SetRefused> {
         let cancel = call.context.cancel.child_token();
         let limits = call.limits();
-        let commit = AssertUnwindSafe(self.workspace.commit(change, &cancel)).catch_unwind();
+        let commit = AssertUnwindSafe(self.workspace.commit_set(changes, &cancel)).catch_unwind();
         tokio::pin!(commit);
         let done = tokio::select! {
             biased;
@@ -128,35 +155,44 @@ impl Dispatch {
             }
         };
         match done {
-            Ok(Err(refusal)) if refusal.kind == RefusalKind::Cancelled && !call.context.cancel.is_cancelled() => {
+            Ok(Err(SetRefused { refusal, left }))
+                if refusal.kind == RefusalKind::Cancelled && !call.context.cancel.is_cancelled() =>
+            {
                 let late = super::execute::late(limits.tool, limits.deadline);
-                Err(Refusal { kind: RefusalKind::Cancelled, message: late.message, data: Some(TIMEOUT.into()) })
+                let data = Some(TIMEOUT.into());
+                Err(SetRefused { refusal: Refusal { kind: refusal.kind, message: late.message, data }, left })
             }
             Ok(done) => done,
             Err(_) => {
-                error!(tool = limits.tool, uri = change.target.uri, "a commit panicked");
-                Err(Refusal::new(
-                    RefusalKind::Unknown,
-                    format!(
-                        "Changing {} broke down half-way; it is not known whether the edit landed. Read it again before \
-                         anything else.",
-                        change.target.shown
-                    ),
-                ))
+                error!(tool = limits.tool, "a commit panicked");
+                let shown: Vec<&str> = changes.iter().map(|change| change.target.shown.as_str()).collect();
+                let shown = shown.join(", ");
+                let words = format!(
+                    "Changing {shown} broke down half-way; it is not known whether the edit landed. Read it again before \
+                     anything else."
+                );
+                Err(Refusal::new(RefusalKind::Unknown, words).into())
             }
         }
     }
 
     fn made(&self, call: &Call<'_>, prepared: Prepared, committed: Committed, made: &mut Made) {
         let session = &call.context.session;
-        let key = &committed.target.key;
+        let key = &place(&committed.target, &committed.fate).key;
+        if committed.fate == Fate::Deleted {
+            session.forget(key);
+        } else if *key != committed.target.key {
+            session.moved(&committed.target.key, key);
+        }
         let (before, after) = (committed.before.as_ref().map(hash), hash(&committed.after));
         let seen = session.seen(key);
         let whole = committed.before.is_none() || committed.hunks.iter().all(|hunk| hunk.strategy == "write");
         let mut notes = committed.notes.clone();
         made.texts.push((key.clone(), before.clone(), after.clone()));
         self.world.changed();
-        if whole {
+        if committed.fate == Fate::Deleted {
+            // Nothing of it is left to be known.
+        } else if whole && (committed.fate == Fate::Stays || !committed.hunks.is_empty()) {
             session.saw(key, &after, Some(&call.context.call));
         } else if seen.is_some() && seen == before && session.unseen(key).is_empty() {
             session.changed(key, &after, Some(&call.context.call));
@@ -164,13 +200,7 @@ impl Dispatch {
             notes.push("it had changed since you last read it; the edit was made in the text as it is now".to_owned());
         }
         if committed.version_after.is_none() {
-            let kind = if committed.before.is_none() { FileChangeKind::Created } else { FileChangeKind::Changed };
-            // Language servers know a file by where it is, and not by a link to it that the call named.
-            let uri = match key {
-                Key::File(path) => uri_of_path(path),
-                Key::Unnamed(_) => committed.target.uri.clone(),
-            };
-            self.languages.file_changed(&FileChanged { uri, kind, by: Origin::Agent });
+            self.tell_servers(&committed);
         }
         let budget = call.budget.max / DIFF_SHARE / (made.edits.len() + 1);
         made.told.push(told(&committed, &notes, budget));
@@ -181,11 +211,20 @@ impl Dispatch {
             unsaved: committed.unsaved,
             hunks: committed.hunks,
             unified_diff: committed.unified_diff,
+            deleted: committed.fate == Fate::Deleted,
+            moved_to: match &committed.fate {
+                Fate::Moved { to } => Some(to.uri.clone()),
+                Fate::Stays | Fate::Deleted => None,
+            },
         });
+        if committed.fate == Fate::Deleted {
+            return;
+        }
+        made.places.push(made.told.len() - 1);
         made.settling.push((
             prepared,
             Edited {
-                target: committed.target,
+                target: place(&committed.target, &committed.fate).clone(),
                 version: committed.version_after,
                 splices: committed.splices,
                 after: committed.after,
@@ -193,9 +232,30 @@ impl Dispatch {
         ));
     }
 
+    /// Tells our language servers what became of a file on the disk.
+    fn tell_servers(&self, committed: &Committed) {
+        // They know a file by where it is, and not by a link to it that the call named.
+        let tell = |target: &Target, kind| {
+            let uri = match &target.key {
+                Key::File(path) => uri_of_path(path),
+                Key::Unnamed(_) => target.uri.clone(),
+            };
+            self.languages.file_changed(&FileChanged { uri, kind, by: Origin::Agent });
+        };
+        match &committed.fate {
+            Fate::Stays if committed.before.is_none() => tell(&committed.target, FileChangeKind::Created),
+            Fate::Stays => tell(&committed.target, FileChangeKind::Changed),
+            Fate::Deleted => tell(&committed.target, FileChangeKind::Deleted),
+            Fate::Moved { to } => {
+                tell(&committed.target, FileChangeKind::Deleted);
+                tell(to, FileChangeKind::Created);
+            }
+        }
+    }
+
     /// Waits for the diagnostics of what was made. No turn is held meanwhile.
     pub(super) async fn settle(&self, call: &mut Call<'_>, made: &mut Made) {
-        let settling = std::mem::take(&mut made.settling);
+        let (settling, places) = (std::mem::take(&mut made.settling), std::mem::take(&mut made.places));
         let clock = self.workspace.ports.clock.clone();
         let started = clock.now();
         let wait = call.params.diagnostics.clone();
@@ -213,11 +273,21 @@ impl Dispatch {
         if unchecked.is_empty() {
             return;
         }
-        let look = move || unchecked.into_iter().filter_map(|(at, made)| Some((at, made.broke()?))).collect::<Vec<_>>();
+        let look = move || {
+            unchecked.into_iter().filter_map(|(at, made)| Some((*places.get(at)?, made.broke()?))).collect::<Vec<_>>()
+        };
         match tokio::task::spawn_blocking(look).await {
             Ok(broken) => gate::tell(&mut made.told, &broken),
             Err(error) => error!(%error, "the syntax gate broke down"),
         }
+    }
+}
+
+/// Where a file is after its change.
+fn place<'a>(target: &'a Target, fate: &'a Fate) -> &'a Target {
+    match fate {
+        Fate::Stays | Fate::Deleted => target,
+        Fate::Moved { to } => to,
     }
 }
 
@@ -253,21 +323,33 @@ pub(super) fn told_jobs(news: &[String]) -> Option<String> {
 /// What was done to one file, in words and as a diff.
 fn told(committed: &Committed, notes: &[String], share: usize) -> Told {
     let shown = &committed.target.shown;
-    let mut out = match &committed.before {
-        None => {
+    let mut out = match (&committed.fate, &committed.before) {
+        (Fate::Stays, None) => {
             let size = counted(lines(&committed.after), "line");
             match led(&committed.target) {
                 None => format!("Created {shown} ({size})."),
                 Some((named, path)) => format!("Created {path} ({size}), where {named} leads."),
             }
         }
-        Some(_) => format!("Changed {shown}: {}.", told_hunks(&committed.hunks)),
+        (Fate::Stays, Some(_)) => format!("Changed {shown}: {}.", told_hunks(&committed.hunks)),
+        (Fate::Deleted, before) => {
+            format!("Deleted {shown} ({}).", counted(before.as_ref().map_or(0, lines), "line"))
+        }
+        (Fate::Moved { to }, _) if committed.splices.is_empty() => format!("Moved {shown} to {}.", to.shown),
+        (Fate::Moved { to }, _) => {
+            format!("Moved {shown} to {} and changed it: {}.", to.shown, told_hunks(&committed.hunks))
+        }
     };
     if committed.unsaved {
         out.push_str(UNSAVED);
     }
     // Of a new file the diff is the content that the model sent.
-    let diff = if committed.before.is_some() { committed.unified_diff.trim_end_matches('\n') } else { "" };
+    let news = match &committed.fate {
+        Fate::Stays => committed.before.is_some(),
+        Fate::Deleted => false,
+        Fate::Moved { .. } => !committed.splices.is_empty(),
+    };
+    let diff = if news { committed.unified_diff.trim_end_matches('\n') } else { "" };
     let mut told = Told { words: out, diff: diff.to_owned(), share };
     for note in notes {
         told.note(note);

@@ -70,7 +70,10 @@ impl Dispatch {
             unsaved: followed.unsaved,
             hunks: followed.hunks,
             unified_diff: followed.unified_diff,
+            deleted: false,
+            moved_to: None,
         });
+        made.places.push(made.told.len() - 1);
         let prepared = made.settling[at].0.then(followed.before);
         let edited = Edited {
             target: followed.target,
@@ -97,7 +100,7 @@ impl Made {
 
     /// Adds a remark to what is said of the change of this number.
     pub(super) fn note(&mut self, at: usize, note: &str) {
-        if let Some(told) = self.told.get_mut(at) {
+        if let Some(told) = self.places.get(at).and_then(|&place| self.told.get_mut(place)) {
             told.note(note);
         }
     }

@@ -16,7 +16,7 @@ use crate::process::{Exit, Launch};
 use crate::text::{BOM, LineEnd, LineEnds, Splice, Text};
 use crate::workspace::paths::uri_of_path;
 use crate::workspace::view::MAX_FILE_BYTES;
-use crate::workspace::{Fate, FileChange, Key, Refusal, RefusalKind, Rewrite, Rewritten, Snapshot};
+use crate::workspace::{Fate, FileChange, Key, Refusal, RefusalKind, Rewrite, Rewritten, SetRefused, Snapshot};
 
 use super::change::Made;
 use super::follow::{Followed, hunks, places};
@@ -217,13 +217,14 @@ impl Dispatch {
             label: format!("format {}", edited.target.shown),
             fate: Fate::Stays,
         };
-        let committed = self.commit(call, &change).await.map_err(|refusal| {
+        let committed = self.commit(call, &[change]).await.map_err(|SetRefused { refusal, .. }| {
             Unformatted::Because(match refusal.kind {
                 RefusalKind::Conflict => MOVED_ON.to_owned(),
                 RefusalKind::Cancelled => "the call was cancelled".to_owned(),
                 _ => refusal.message,
             })
         })?;
+        let Some(committed) = committed.into_iter().next() else { return Ok(None) };
         let Some(before) = committed.before.filter(|_| !committed.splices.is_empty()) else { return Ok(None) };
         if committed.version_after.is_none() {
             // Language servers know a file by where it is, and not by a link to it that the call named.

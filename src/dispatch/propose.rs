@@ -9,7 +9,7 @@ use crate::permissions::{Judgement, Place, Policy, Reach, arity, judge, suggest}
 use crate::text::{BOM, Text, diff};
 use crate::tool::{Access, Context, ErrorKind, Plan, ToolError};
 use crate::workspace::commit::Rewrite;
-use crate::workspace::{FileChange, Key, Preview, Refusal, RefusalKind, Rewritten, Target, Workspace};
+use crate::workspace::{Fate, FileChange, Key, Preview, Refusal, RefusalKind, Rewritten, Target, Workspace};
 
 use super::call::AccessInfo;
 use super::catalog::Entry;
@@ -82,11 +82,10 @@ pub(super) async fn propose(
     let Outline { reads, mut writes, access, mut judgement } = outline;
     let named = writes.len();
     if let Ok(Planned::Change(changes)) = &plan {
-        for (change, _) in changes {
+        for target in changes.iter().flat_map(|(change, _)| ends(change)) {
             // Of one key, but by now of other files: a link has changed since.
-            let same = |target: &&Target| target.key == change.target.key && target.paths == change.target.paths;
-            if !writes.iter().any(|target| same(&target)) {
-                writes.push(change.target.clone());
+            if !writes.iter().any(|known| known.key == target.key && known.paths == target.paths) {
+                writes.push(target.clone());
             }
         }
     }
@@ -94,6 +93,14 @@ pub(super) async fn propose(
         judgement = judged(entry, context, &access, &reads, &writes);
     }
     Ok(Proposal { outline: Outline { reads, writes, access, judgement }, plan })
+}
+
+/// The files that a change reaches: where one is, and where it is moved to.
+fn ends(change: &FileChange) -> Vec<&Target> {
+    match &change.fate {
+        Fate::Stays | Fate::Deleted => vec![&change.target],
+        Fate::Moved { to } => vec![&change.target, to],
+    }
 }
 
 fn judged(entry: &Entry, context: &Context, access: &Access, reads: &[Target], writes: &[Target]) -> Judgement {
@@ -125,13 +132,15 @@ async fn planned(entry: &Entry, arguments: &serde_json::Value, context: &Context
         Plan::Run => return Ok(Planned::Run),
         Plan::Change(changes) => changes,
     };
-    let mut planned = Vec::with_capacity(changes.len());
-    for change in changes {
-        let change = gate::gated(&context.workspace, change);
-        let preview = context.workspace.preview(&change).await?;
-        planned.push((change, preview));
-    }
-    Ok(Planned::Change(planned))
+    let changes: Vec<FileChange> = context
+        .workspace
+        .compose(&changes)?
+        .into_iter()
+        // What is deleted follows no grammar any more.
+        .map(|change| if change.fate == Fate::Deleted { change } else { gate::gated(&context.workspace, change) })
+        .collect();
+    let previews = context.workspace.preview_set(&changes).await?;
+    Ok(Planned::Change(changes.into_iter().zip(previews).collect()))
 }
 
 /// The targets of the names. Names are resolved on the disk, which may be slow.
@@ -251,7 +260,13 @@ impl Proposal {
             Ok(Planned::Change(changes)) => changes
                 .iter()
                 .flat_map(|(change, preview)| {
+                    let fate = match &change.fate {
+                        Fate::Stays => None,
+                        Fate::Deleted => Some("deleted".to_owned()),
+                        Fate::Moved { to } => Some(format!("moved to {}", to.uri)),
+                    };
                     std::iter::once(change.target.uri.clone())
+                        .chain(fate)
                         .chain(changed_lines(preview.before.as_ref(), &preview.after))
                 })
                 .collect(),

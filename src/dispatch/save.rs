@@ -195,10 +195,12 @@ fn told(shown: &str, hunks: &[Hunk]) -> String {
 impl Made {
     /// What was changed of this document is on the disk.
     fn saved(&mut self, key: &Key) {
-        let ours = self.settling.iter().map(|(_, edited)| edited.target.key == *key);
-        for ((edit, told), _) in self.edits.iter_mut().zip(&mut self.told).zip(ours).filter(|(_, ours)| *ours) {
-            edit.unsaved = false;
-            told.saved();
+        let ours = self.settling.iter().zip(&self.places).filter(|((_, edited), _)| edited.target.key == *key);
+        for (_, &place) in ours {
+            if let (Some(edit), Some(told)) = (self.edits.get_mut(place), self.told.get_mut(place)) {
+                edit.unsaved = false;
+                told.saved();
+            }
         }
     }
 }

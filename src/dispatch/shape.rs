@@ -153,7 +153,7 @@ pub(super) fn shape(ending: Ending, named: Named, keeping: &Keeping<'_>, timing:
     let (mut edits, mut diagnostics) = (None, None);
     if let Some(made) = made {
         if failed.is_some() && !made.edits.is_empty() {
-            words.body.push_str("\nWhat was done before that:");
+            words.body.push_str("\nWhat is there all the same:");
         }
         words.tell(&made.told, &id);
         if !made.edits.is_empty() {

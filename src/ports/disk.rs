@@ -4,6 +4,7 @@
 //! in it is refused with [`io::ErrorKind::InvalidInput`]. So what was looked at and approved is what is changed, even
 //! when somebody swaps a folder for a link in between.
 
+use std::any::Any;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -108,4 +109,25 @@ pub trait Disk: Send + Sync + 'static {
     fn overwrite(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
+    /// Gives a regular file another name, in one step, and flushes both folders; the folder of `to` exists. Fails with
+    /// [`io::ErrorKind::AlreadyExists`] when that name is taken, be it by a dangling link, and with
+    /// [`io::ErrorKind::CrossesDevices`] when it is on another file system. After any error nothing has changed.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Removes a folder that is empty.
+    fn remove_dir(&self, path: &Path) -> io::Result<()>;
+    /// Takes a lock on a file, which is made if it is not there; `None` when somebody else has it. It ends with the value,
+    /// and with the process, however that ends.
+    fn lock(&self, path: &Path) -> io::Result<Option<DiskLock>>;
+}
+
+/// A lock on a file, held until this is dropped.
+pub struct DiskLock {
+    _held: Box<dyn Any + Send + Sync>,
+}
+
+impl DiskLock {
+    /// A lock that ends when `held` is dropped.
+    pub fn new(held: impl Any + Send + Sync) -> DiskLock {
+        DiskLock { _held: Box::new(held) }
+    }
 }

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use rustix::io::Errno;
 
-use super::disk::{DirEntry, Disk, FileKind, Metadata};
+use super::disk::{DirEntry, Disk, DiskLock, FileKind, Metadata};
 
 /// How many links a path may lead through, as on Linux.
 const MAX_LINKS: usize = 40;
@@ -33,14 +33,18 @@ pub enum Operation {
     Create,
     /// [`Disk::overwrite`]; when ordered to fail it leaves half of the new bytes, as a full disk does.
     Overwrite,
-    /// [`Disk::remove`]
+    /// [`Disk::remove`] and [`Disk::remove_dir`]
     Remove,
+    /// [`Disk::rename`], by the old name
+    Rename,
+    /// [`Disk::lock`]
+    Lock,
 }
 
 impl Operation {
     fn changes(self) -> bool {
-        use Operation::{Create, CreateDirAll, Overwrite, Remove, Replace};
-        matches!(self, CreateDirAll | Replace | Create | Overwrite | Remove)
+        use Operation::{Create, CreateDirAll, Overwrite, Remove, Rename, Replace};
+        matches!(self, CreateDirAll | Replace | Create | Overwrite | Remove | Rename)
     }
 }
 
@@ -60,6 +64,22 @@ struct Inner {
     next: usize,
     failures: BTreeMap<(Operation, PathBuf), io::ErrorKind>,
     changes: Vec<(Operation, PathBuf)>,
+    locks: Locks,
+}
+
+/// The files that somebody has a lock on.
+type Locks = Arc<Mutex<BTreeSet<PathBuf>>>;
+
+/// A lock of the twin's.
+struct Held {
+    locks: Locks,
+    path: PathBuf,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.locks.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.path);
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,6 +107,7 @@ impl Default for MemoryDisk {
             next: 0,
             failures: BTreeMap::new(),
             changes: Vec::new(),
+            locks: Locks::default(),
         };
         MemoryDisk { inner: Mutex::new(inner), hooks: Mutex::default() }
     }
@@ -504,6 +525,46 @@ impl Disk for MemoryDisk {
             }
             inner.nodes.remove(path);
             Ok(())
+        })
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.perform(Operation::Rename, from, |inner| {
+            if !inner.strict(from)? {
+                return Err(io::ErrorKind::NotFound.into());
+            }
+            if inner.nodes.contains_key(to) || inner.strict(to)? {
+                return Err(io::ErrorKind::AlreadyExists.into());
+            }
+            if let Some(node) = inner.nodes.remove(from) {
+                inner.nodes.insert(to.to_owned(), node);
+            }
+            Ok(())
+        })
+    }
+
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        self.perform(Operation::Remove, path, |inner| {
+            match inner.nodes.get(path) {
+                None => return Err(io::ErrorKind::NotFound.into()),
+                Some(Node::Directory) => {}
+                Some(_) => return Err(Errno::NOTDIR.into()),
+            }
+            if inner.nodes.keys().any(|name| name != path && name.starts_with(path)) {
+                return Err(Errno::NOTEMPTY.into());
+            }
+            inner.nodes.remove(path);
+            Ok(())
+        })
+    }
+
+    fn lock(&self, path: &Path) -> io::Result<Option<DiskLock>> {
+        self.perform(Operation::Lock, path, |inner| {
+            if !inner.strict(path)? {
+                inner.insert(path, Vec::new(), 0o600);
+            }
+            let new = inner.locks.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
+            Ok(new.then(|| DiskLock::new(Held { locks: Arc::clone(&inner.locks), path: path.to_owned() })))
         })
     }
 }

@@ -9,11 +9,11 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::SystemTime;
 
-use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, RenameFlags, Stat};
+use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Gid, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 use tracing::warn;
 
-use super::disk::{DirEntry, Disk, FileKind, Metadata};
+use super::disk::{DirEntry, Disk, DiskLock, FileKind, Metadata};
 use super::random::{Random as _, SystemRandom};
 use super::walk::{self, Visitors, WalkOptions};
 
@@ -149,14 +149,7 @@ impl Disk for SystemDisk {
         temporary.file.sync_all()?;
         let flush = place.folder_to_flush()?;
         temporary.move_to(&place.name, |place, from, to| {
-            match rustix::fs::renameat_with(&place.folder, from, &place.folder, to, RenameFlags::NOREPLACE) {
-                // File systems that cannot do this can give the file a second name, which also never replaces.
-                Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
-                    rustix::fs::linkat(&place.folder, from, &place.folder, to, AtFlags::empty())?;
-                    rustix::fs::unlinkat(&place.folder, from, AtFlags::empty())
-                }
-                result => result,
-            }
+            rename_new((&place.folder, OsStr::new(from)), (&place.folder, to))
         })?;
         flush_folder(flush, path);
         Ok(())
@@ -181,6 +174,51 @@ impl Disk for SystemDisk {
         rustix::fs::unlinkat(&place.folder, &place.name, AtFlags::empty())?;
         flush_folder(flush, path);
         Ok(())
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let (old, new) = (Place::of(from)?, Place::of(to)?);
+        if old.occupant()?.is_none() {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let flush = (old.folder_to_flush()?, new.folder_to_flush()?);
+        rename_new((&old.folder, &old.name), (&new.folder, &new.name))?;
+        // The new name first: after a power cut a file with two names is better than one with none.
+        flush_folder(flush.1, to);
+        flush_folder(flush.0, from);
+        Ok(())
+    }
+
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        let place = Place::of(path)?;
+        let flush = place.folder_to_flush()?;
+        rustix::fs::unlinkat(&place.folder, &place.name, AtFlags::REMOVEDIR)?;
+        flush_folder(flush, path);
+        Ok(())
+    }
+
+    fn lock(&self, path: &Path) -> io::Result<Option<DiskLock>> {
+        let place = Place::of(path)?;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let mode = Mode::RUSR | Mode::WUSR;
+        let file = File::from(rustix::fs::openat(&place.folder, &place.name, flags, mode)?);
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(DiskLock::new(file))),
+            Err(Errno::WOULDBLOCK) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Gives a file another name that nobody has yet.
+fn rename_new((from, old): (&OwnedFd, &OsStr), (to, new): (&OwnedFd, &OsStr)) -> rustix::io::Result<()> {
+    match rustix::fs::renameat_with(from, old, to, new, RenameFlags::NOREPLACE) {
+        // File systems that cannot do this can give the file a second name, which also never replaces.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            rustix::fs::linkat(from, old, to, new, AtFlags::empty())?;
+            rustix::fs::unlinkat(from, old, AtFlags::empty())
+        }
+        result => result,
     }
 }
 

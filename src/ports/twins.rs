@@ -263,3 +263,51 @@ fn a_pipe_is_neither_read_nor_written() {
     assert_eq!(SystemDisk.overwrite(&pipe, b"x").unwrap_err().kind(), ErrorKind::InvalidInput);
     assert_eq!(SystemDisk.replace(&pipe, b"x", 0o644, &mut || true).unwrap_err().kind(), ErrorKind::InvalidInput);
 }
+
+#[test]
+fn a_rename_never_replaces_and_keeps_the_file() {
+    on_both(|disk, root| {
+        let at = |name: &str| root.join(name);
+        disk.rename(&at("file"), &at("dir/moved")).unwrap();
+        assert_eq!(disk.read(&at("dir/moved")).unwrap(), b"old");
+        assert_eq!(disk.metadata(&at("dir/moved")).unwrap().mode, 0o640);
+        assert_eq!(disk.read(&at("file")).unwrap_err().kind(), ErrorKind::NotFound);
+        let before = listing(disk, root);
+        for (from, to, kind) in [
+            ("file", "other", ErrorKind::NotFound),
+            ("twin1", "dir/inner", ErrorKind::AlreadyExists),
+            ("twin1", "dangling", ErrorKind::InvalidInput),
+            ("twin1", "nowhere/x", ErrorKind::NotFound),
+            ("twin1", "linkdir/x", ErrorKind::InvalidInput),
+            ("link", "x", ErrorKind::InvalidInput),
+        ] {
+            let found = disk.rename(&at(from), &at(to)).unwrap_err().kind();
+            let taken = to == "dangling" && found == ErrorKind::AlreadyExists;
+            assert!(found == kind || taken, "{from} {to}: {found:?}");
+        }
+        assert_eq!(listing(disk, root), before);
+    });
+}
+
+#[test]
+fn only_an_empty_folder_is_removed() {
+    on_both(|disk, root| {
+        disk.create_dir_all(&root.join("new")).unwrap();
+        disk.remove_dir(&root.join("new")).unwrap();
+        assert!(disk.metadata(&root.join("new")).is_err());
+        assert!(disk.remove_dir(&root.join("dir")).is_err());
+        assert!(disk.remove_dir(&root.join("linkdir")).is_err());
+        assert_eq!(disk.read(&root.join("dir/inner")).unwrap(), b"inner");
+    });
+}
+
+#[test]
+fn a_lock_is_held_by_one() {
+    on_both(|disk, root| {
+        let path = root.join("lock");
+        let first = disk.lock(&path).unwrap();
+        assert!(first.is_some() && disk.lock(&path).unwrap().is_none());
+        drop(first);
+        assert!(disk.lock(&path).unwrap().is_some());
+    });
+}

@@ -237,6 +237,7 @@ impl Front {
             state.folders.iter().map(|(_, folder)| folder.clone()).collect()
         };
         self.rooms.workspace.set_roots(Roots { folders });
+        self.rooms.workspace.recover();
         self.tell_sources();
     }
 

@@ -27,7 +27,7 @@ where
 {
     let (state_dir, repeatable) = (options.state_dir.clone(), options.repeatable);
     let clock = Arc::clone(&ports.clock);
-    let mut sessions = None;
+    let mut kept = None;
     let code = serve_with(input, output, ports.clone(), options, |editor| {
         let parts = assemble(ports, Arc::clone(&editor));
         if let Some(folder) = state_dir.as_deref().filter(|_| !repeatable) {
@@ -38,13 +38,13 @@ where
             parts.dispatch.spill_to(folder, &parts.ports);
         }
         parts.workspace.set_state_dir(state_dir);
-        sessions = Some(Arc::clone(&parts.sessions));
+        kept = Some((Arc::clone(&parts.sessions), Arc::clone(&parts.workspace)));
         Rooms::of(&parts)
     })
     .await;
-    if let Some(sessions) = sessions {
+    if let Some((sessions, workspace)) = kept {
         tokio::select! {
-            () = sessions.flush() => {}
+            _ = async { tokio::join!(sessions.flush(), workspace.rest()) } => {}
             () = clock.sleep(lifecycle::STORE_GRACE) => warn!("not everything that sessions remember was written"),
         }
     }

@@ -60,6 +60,14 @@ impl Seen {
         }
     }
 
+    /// A file got another name, under which nothing was before.
+    pub(super) fn moved(&mut self, from: &Key, to: &Key) {
+        self.0.remove(to);
+        if let Some(sight) = self.0.remove(from) {
+            self.0.insert(to.clone(), sight);
+        }
+    }
+
     /// The model was shown some lines (0-based) of a text that has `total`.
     pub(super) fn lines(&mut self, key: &Key, hash: &str, lines: Range<usize>, total: usize, by: Option<&Arc<str>>) {
         let sight = self.0.entry(key.clone()).or_insert_with(|| Sight::of(hash));
@@ -207,6 +215,18 @@ mod tests {
         seen.lines(&key(), "two", 0..3, 3, Some(&call("again")));
         seen.forget_calls(&BTreeSet::from(["read", "edit"]));
         assert_eq!(state(&seen), (Some("two"), vec![]));
+    }
+
+    #[test]
+    fn what_was_seen_moves_with_its_file() {
+        let (mut seen, other) = (Seen::default(), Key::Unnamed("untitled:2".to_owned()));
+        seen.lines(&other, "old", 0..3, 3, Some(&call("a")));
+        seen.lines(&key(), "h", 0..2, 3, Some(&call("b")));
+        seen.moved(&key(), &other);
+        assert_eq!((seen.hash(&key()), seen.hash(&other)), (None, Some("h")));
+        assert_eq!(seen.unseen(&other), std::iter::once(2..3).collect::<Vec<_>>());
+        seen.moved(&key(), &other);
+        assert_eq!(seen.hash(&other), None, "what was moved there was never seen");
     }
 
     #[test]

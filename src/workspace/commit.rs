@@ -8,10 +8,14 @@ mod closed;
 mod deliver;
 mod echo;
 mod evidence;
+mod journal;
 mod late;
 mod open;
 mod queues;
+mod recovery;
+mod reverse;
 mod sent;
+mod set;
 mod shape;
 #[cfg(test)]
 mod tests;
@@ -29,6 +33,10 @@ use crate::ports::{Clock, Ports};
 use crate::text::{BOM, Splice, Text};
 
 pub use queues::Queues;
+pub use set::SetRefused;
+
+pub(super) use recovery::Recovery;
+pub(super) use set::{commit_set, compose, preview_set};
 
 use super::codec;
 use super::documents::{Documents, Snapshot};
@@ -126,6 +134,8 @@ pub struct Preview {
 pub struct Committed {
     /// Which file or document.
     pub target: Target,
+    /// What became of the file itself.
+    pub fate: Fate,
     /// The text it was computed against.
     pub before: Option<Text>,
     /// The text after the change, and before anything the user typed on.
@@ -156,6 +166,10 @@ pub(super) struct Desk {
     pub(super) queues: Queues,
     /// Where copies of files are put aside while they are overwritten; beside them when there is no such place.
     pub(super) state_dir: Option<PathBuf>,
+    /// What protects sets against a crash, and what is left of earlier runs.
+    pub(super) recovery: Recovery,
+    /// The workspace folders.
+    pub(super) folders: Vec<PathBuf>,
 }
 
 impl Desk {
@@ -201,32 +215,50 @@ impl Desk {
 /// Makes a change, in its turn. The work runs in a task of its own, so that a caller who stops listening after the edit
 /// was sent does not leave it unwatched; one who stops before cancels it.
 pub(super) async fn commit(desk: Desk, change: FileChange, cancel: &CancellationToken) -> Result<Committed, Refusal> {
+    if change.fate != Fate::Stays {
+        // It takes more than one step on the disk.
+        let done = Box::pin(commit_set(desk, vec![change], cancel)).await.map_err(|refused| refused.refusal)?;
+        return done.into_iter().next().ok_or_else(|| Refusal::new(RefusalKind::Failed, "Nothing was changed."));
+    }
+    in_own_task(cancel, move |cancel| async move {
+        desk.recovery.before(&desk, &change.target.key).await;
+        let turn = desk.queues.enter(&change.target.key, &cancel).await?;
+        in_turn(&desk, &turn, &change, &cancel).await
+    })
+    .await
+    .unwrap_or_else(|| Err(Refusal::new(RefusalKind::Cancelled, "Cancelled: the program is ending.")))
+}
+
+/// Runs work that is cancelled, as far as it can be, when nobody waits for it any more, and goes on otherwise. `None`:
+/// the program is ending.
+async fn in_own_task<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
+    cancel: &CancellationToken,
+    work: impl FnOnce(CancellationToken) -> F,
+) -> Option<T> {
     let cancel = cancel.child_token();
     let _stop = cancel.clone().drop_guard();
-    let task = tokio::spawn(async move { in_turn(&desk, &change, &cancel).await });
-    match task.await {
-        Ok(result) => result,
+    match tokio::spawn(work(cancel)).await {
+        Ok(result) => Some(result),
         Err(failed) => match failed.try_into_panic() {
             // A panic in a rewrite belongs to the call that brought it.
             Ok(panic) => std::panic::resume_unwind(panic),
-            Err(_) => Err(Refusal::new(RefusalKind::Cancelled, "Cancelled: the program is ending.")),
+            Err(_) => None,
         },
     }
 }
 
-async fn in_turn(desk: &Desk, change: &FileChange, cancel: &CancellationToken) -> Result<Committed, Refusal> {
-    if change.fate != Fate::Stays {
-        let shown = &change.target.shown;
-        return Err(Refusal::new(RefusalKind::Unavailable, format!("{shown} cannot be moved or deleted yet.")));
-    }
+/// Makes a change of one text in the turn of its document.
+async fn in_turn(
+    desk: &Desk,
+    turn: &queues::Turn,
+    change: &FileChange,
+    cancel: &CancellationToken,
+) -> Result<Committed, Refusal> {
     let key = &change.target.key;
-    let turn = desk.queues.enter(key, cancel).await?;
     // A file can be opened while it is being written: then its document is the one to change, once more from the start.
     for _ in 0..3 {
         let done = match desk.documents.watch(key) {
-            Some((now, events)) => {
-                Some(open::commit(desk, &turn, deliver::Watch { now, events }, change, cancel).await)
-            }
+            Some((now, events)) => Some(open::commit(desk, turn, deliver::Watch { now, events }, change, cancel).await),
             None => closed::commit(desk, change).await.transpose(),
         };
         if let Some(mut done) = done {

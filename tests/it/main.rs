@@ -22,6 +22,7 @@ mod format;
 mod front;
 mod into;
 mod lost;
+mod many;
 mod multi;
 mod naive;
 mod odd;

@@ -13,17 +13,17 @@ use crate::workspace::view::{MAX_FILE_BYTES, check_size};
 use crate::workspace::{Refusal, RefusalKind};
 
 use super::shape::{self, Shaped};
-use super::{Committed, Desk, FileChange, Rewrite, apart, words};
+use super::{Committed, Desk, Fate, FileChange, Rewrite, apart, words};
 
 /// A copy has so many bytes of the file's name in its own, at most.
 const COPY_NAME: usize = 64;
 
 /// A file as it was read.
-struct Found {
-    metadata: Metadata,
-    bytes: Vec<u8>,
-    text: Text,
-    codec: Codec,
+pub(super) struct Found {
+    pub(super) metadata: Metadata,
+    pub(super) bytes: Vec<u8>,
+    pub(super) text: Text,
+    pub(super) codec: Codec,
 }
 
 /// What was written.
@@ -58,6 +58,7 @@ pub(super) async fn commit(desk: &Desk, change: &FileChange) -> Result<Option<Co
     }
     Ok(Some(Committed {
         target: change.target.clone(),
+        fate: Fate::Stays,
         unified_diff,
         before,
         after: shaped.after,
@@ -88,7 +89,7 @@ pub(super) async fn preview(desk: &Desk, change: &FileChange) -> Result<(Option<
     .await
 }
 
-fn path_of(change: &FileChange) -> Result<PathBuf, Refusal> {
+pub(super) fn path_of(change: &FileChange) -> Result<PathBuf, Refusal> {
     match &change.target.key {
         Key::File(path) => Ok(path.clone()),
         Key::Unnamed(uri) => Err(Refusal::new(
@@ -98,13 +99,13 @@ fn path_of(change: &FileChange) -> Result<PathBuf, Refusal> {
     }
 }
 
-fn conflict(words: String) -> Refusal {
+pub(super) fn conflict(words: String) -> Refusal {
     Refusal::new(RefusalKind::Conflict, words)
 }
 
 /// Reads a file; `None` when there is none. The path is the one that links were resolved to when the file was named;
 /// if it leads elsewhere by now, it is not the file that was meant.
-fn find(disk: &dyn Disk, path: &Path, shown: &str, breaks: LineBreaks) -> Result<Option<Found>, Refusal> {
+pub(super) fn find(disk: &dyn Disk, path: &Path, shown: &str, breaks: LineBreaks) -> Result<Option<Found>, Refusal> {
     let metadata = match disk.link_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         metadata => metadata.map_err(|error| words::system(shown, "read", &error))?,
@@ -151,7 +152,7 @@ fn find(disk: &dyn Disk, path: &Path, shown: &str, breaks: LineBreaks) -> Result
     Ok(Some(Found { metadata, text: Text::new(&decoded.text, breaks), codec: decoded.codec, bytes }))
 }
 
-fn canonical(disk: &dyn Disk, path: &Path) -> bool {
+pub(super) fn canonical(disk: &dyn Disk, path: &Path) -> bool {
     disk.canonicalize(path).is_ok_and(|real| real == path)
 }
 
@@ -159,7 +160,7 @@ fn unwritable(shown: &str, error: &codec::CodecError) -> Refusal {
     Refusal::new(RefusalKind::Failed, format!("{shown} {error}. Nothing was changed."))
 }
 
-fn encoded(shown: &str, text: &Text, codec: Codec) -> Result<Vec<u8>, Refusal> {
+pub(super) fn encoded(shown: &str, text: &Text, codec: Codec) -> Result<Vec<u8>, Refusal> {
     codec::encode(&text.to_string(), codec).map_err(|error| unwritable(shown, &error))
 }
 
@@ -174,10 +175,7 @@ fn write(desk: &Desk, path: &Path, shown: &str, rewrite: &dyn Rewrite) -> Result
     }
     let bytes = encoded(shown, &shaped.after, found.codec)?;
     if found.metadata.mode & 0o222 == 0 {
-        return Err(Refusal::new(
-            RefusalKind::Failed,
-            format!("{shown} is read-only. Nothing was changed; ask the user whether it may be written."),
-        ));
+        return Err(read_only(shown));
     }
     let key = Key::File(path.to_owned());
     let mut opened = false;
@@ -186,25 +184,32 @@ fn write(desk: &Desk, path: &Path, shown: &str, rewrite: &dyn Rewrite) -> Result
         !opened && canonical(disk, path) && holds(disk, path, &found.bytes)
     };
     let done = if found.metadata.links > 1 || !found.metadata.owned {
-        overwrite(desk, path, &found, &bytes, &mut still)
+        overwrite(desk, path, &found.bytes, &bytes, &mut still)
     } else {
         disk.replace(path, &bytes, found.metadata.mode, &mut still)
     };
     match done {
         Ok(()) => Ok(Some(Written::of(shown, before, shaped, Some(FileChangeKind::Changed)))),
         Err(_) if opened => Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(changed(disk, path, shown, &found)),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(changed(disk, path, shown, &found.text)),
         Err(error) => Err(words::system(shown, "written", &error)),
     }
 }
 
+pub(super) fn read_only(shown: &str) -> Refusal {
+    Refusal::new(
+        RefusalKind::Failed,
+        format!("{shown} is read-only. Nothing was changed; ask the user whether it may be written."),
+    )
+}
+
 /// Whether these are the bytes of a file; one of another length is not read.
-fn holds(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> bool {
+pub(super) fn holds(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> bool {
     disk.metadata(path).is_ok_and(|now| now.len == bytes.len() as u64) && disk.read(path).is_ok_and(|now| now == bytes)
 }
 
 /// Somebody else was at the file.
-fn changed(disk: &dyn Disk, path: &Path, shown: &str, found: &Found) -> Refusal {
+pub(super) fn changed(disk: &dyn Disk, path: &Path, shown: &str, was: &Text) -> Refusal {
     let words = format!(
         "{shown} was changed on the disk by somebody else while the edit was computed. Nothing was changed; read \
          it again."
@@ -212,16 +217,22 @@ fn changed(disk: &dyn Disk, path: &Path, shown: &str, found: &Found) -> Refusal 
     let small = disk.metadata(path).is_ok_and(|now| now.len <= MAX_FILE_BYTES);
     let now = if small { disk.read(path).ok() } else { None };
     let now = now.and_then(|bytes| codec::decode(&bytes).ok());
-    let now = now.map_or_else(|| found.text.clone(), |now| Text::new(&now.text, found.text.breaks()));
-    words::moved_on(RefusalKind::Conflict, shown, &words, &found.text, &now)
+    let now = now.map_or_else(|| was.clone(), |now| Text::new(&now.text, was.breaks()));
+    words::moved_on(RefusalKind::Conflict, shown, &words, was, &now)
 }
 
 /// Writes into the file as it is, since it has other names, or an owner that a new file would not have; a copy is put
 /// aside first, and stays there if writing fails in the middle and cannot be made good.
-fn overwrite(desk: &Desk, path: &Path, found: &Found, bytes: &[u8], still: &mut dyn FnMut() -> bool) -> io::Result<()> {
+pub(super) fn overwrite(
+    desk: &Desk,
+    path: &Path,
+    old: &[u8],
+    bytes: &[u8],
+    still: &mut dyn FnMut() -> bool,
+) -> io::Result<()> {
     let disk = &*desk.ports.disk;
     let copy = copy_path(desk, path);
-    disk.replace(&copy, &found.bytes, 0o600, &mut || true)?;
+    disk.replace(&copy, old, 0o600, &mut || true)?;
     let forget = |copy: &Path| {
         if let Err(error) = disk.remove(copy) {
             tracing::warn!(%error, copy = %copy.display(), "a copy that is not needed any more stays behind");
@@ -236,7 +247,7 @@ fn overwrite(desk: &Desk, path: &Path, found: &Found, bytes: &[u8], still: &mut 
         return Ok(());
     };
     // Half of the new bytes may be there: the old ones are put back, or it is told where they are.
-    if holds(disk, path, &found.bytes) || disk.overwrite(path, &found.bytes).is_ok() {
+    if holds(disk, path, old) || disk.overwrite(path, old).is_ok() {
         forget(&copy);
         return Err(error);
     }

@@ -211,6 +211,7 @@ fn nothing(desk: &Desk, change: &FileChange, now: &Snapshot, shaped: Shaped, mut
     notes.push("The text was already so; nothing was changed.".to_owned());
     Committed {
         target: change.target.clone(),
+        fate: super::Fate::Stays,
         before: Some(now.text.clone()),
         after: now.text.clone(),
         splices: Vec::new(),
@@ -262,6 +263,7 @@ async fn done(
     let unified_diff = apart(move || Ok(shape::unified(&shown, &old, &new))).await?;
     Ok(Committed {
         target: change.target.clone(),
+        fate: super::Fate::Stays,
         unified_diff,
         before: Some(sent.before.clone()),
         after,

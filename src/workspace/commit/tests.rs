@@ -1,7 +1,10 @@
 //! Commits against an editor that can be told how to behave, and against disks.
 
 mod closed;
-mod fake;
+mod crash;
+pub(super) mod fake;
+mod machine;
 mod much;
 mod open;
 mod property;
+mod set;

@@ -307,7 +307,10 @@ impl Editor for Fake {
 }
 
 /// Replaces the only place of a text; empty `old` means a file that is not there.
-pub(super) struct Replace(pub(super) String, pub(super) String);
+pub(in crate::workspace::commit) struct Replace(
+    pub(in crate::workspace::commit) String,
+    pub(in crate::workspace::commit) String,
+);
 
 impl Rewrite for Replace {
     fn rewrite(&self, before: Option<&Text>) -> Result<Rewritten, Refusal> {
@@ -376,7 +379,7 @@ impl<D: Disk> Bench<D> {
     }
 }
 
-pub(super) fn change(path: impl AsRef<Path>, rewrite: impl Rewrite) -> FileChange {
+pub(in crate::workspace::commit) fn change(path: impl AsRef<Path>, rewrite: impl Rewrite) -> FileChange {
     let path = path.as_ref();
     FileChange {
         target: Target {

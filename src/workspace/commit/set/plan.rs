@@ -1,0 +1,221 @@
+//! Works out what changes that are made together would do, in memory: which texts become which, and in which steps that
+//! comes about on the disk. Reads, and changes nothing.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::ports::Disk;
+use crate::text::{LineBreaks, Text};
+use crate::workspace::commit::shape::{self, Shaped};
+use crate::workspace::commit::{Desk, Fate, FileChange, closed, words};
+use crate::workspace::documents::Snapshot;
+use crate::workspace::paths::{Key, Target};
+use crate::workspace::view::same_on_disk;
+use crate::workspace::{Refusal, RefusalKind};
+
+use super::steps::Step;
+
+/// What a set would do.
+pub(super) struct Plan {
+    /// Its changes, in their order.
+    pub(super) items: Vec<Item>,
+    /// What is done on the disk, in order.
+    pub(super) steps: Vec<Step>,
+    /// The files that are moved or deleted though the editor has them open, with the text they have there.
+    pub(super) open: BTreeMap<PathBuf, Text>,
+}
+
+/// One change of a set.
+pub(super) struct Item {
+    pub(super) change: FileChange,
+    /// The text before; absent for a file that is made.
+    pub(super) before: Option<Text>,
+    pub(super) shaped: Shaped,
+    /// The document, where the editor makes the change.
+    pub(super) document: Option<Snapshot>,
+    /// The editor has the file open that is moved or deleted.
+    pub(super) left_open: bool,
+}
+
+/// The steps of each kind, which are put into an order at the end.
+#[derive(Default)]
+struct Parts {
+    deletes: Vec<Step>,
+    moves: Vec<(PathBuf, PathBuf, Vec<u8>)>,
+    writes: Vec<Step>,
+    creates: Vec<(PathBuf, Vec<u8>)>,
+}
+
+/// Computes a composed set. Blocking.
+pub(super) fn plan(desk: &Desk, changes: Vec<FileChange>) -> Result<Plan, Refusal> {
+    let disk = &*desk.ports.disk;
+    let breaks = desk.documents.counting().breaks;
+    let leaves = |change: &FileChange| match (&change.fate, &change.target.key) {
+        (Fate::Stays, _) | (_, Key::Unnamed(_)) => None,
+        (_, Key::File(path)) => Some(path.clone()),
+    };
+    let emptied: HashSet<PathBuf> = changes.iter().filter_map(leaves).collect();
+    let (mut items, mut parts, mut open, mut gone) = (Vec::new(), Parts::default(), BTreeMap::new(), HashSet::new());
+    for change in changes {
+        let document = desk.documents.get(&change.target.key);
+        let shown = &change.target.shown;
+        if let (Fate::Stays, Some(document), false) = (&change.fate, &document, gone.contains(&change.target.key)) {
+            let shaped = shape::shape(&document.text, &*change.rewrite)?;
+            let (before, document) = (Some(document.text.clone()), Some(document.clone()));
+            items.push(Item { change, before, shaped, document, left_open: false });
+            continue;
+        }
+        let path = closed::path_of(&change)?;
+        if let Some(document) = &document {
+            if change.fate == Fate::Stays || !same_on_disk(disk, &path, &document.text) {
+                return Err(unsaved(shown, &change.fate));
+            }
+            open.insert(path.clone(), document.text.clone());
+        }
+        let (before, shaped) = match &change.fate {
+            Fate::Stays if gone.contains(&change.target.key) => (None, made(&mut parts, &change, &path, breaks)?),
+            Fate::Stays => match closed::find(disk, &path, shown, breaks)? {
+                None => (None, made(&mut parts, &change, &path, breaks)?),
+                Some(found) => {
+                    let shaped = shape::shape(&found.text, &*change.rewrite)?;
+                    written(&mut parts, &found, shown, &path, &shaped)?;
+                    (Some(found.text), shaped)
+                }
+            },
+            Fate::Deleted => {
+                let found = there(disk, &path, shown, breaks)?;
+                let shaped = shape::shape(&found.text, &*change.rewrite)?;
+                if !shaped.after.to_string().trim_start_matches(crate::text::BOM).is_empty() {
+                    let words =
+                        format!("{shown} is to be deleted, and the change leaves text in it. Nothing was changed.");
+                    return Err(Refusal::new(RefusalKind::Failed, words));
+                }
+                parts.deletes.push(Step::Delete { path: path.clone(), old: found.bytes, mode: found.metadata.mode });
+                (Some(found.text), shaped)
+            }
+            Fate::Moved { to } => {
+                let found = there(disk, &path, shown, breaks)?;
+                let shaped = shape::shape(&found.text, &*change.rewrite)?;
+                let new = destination(desk, shown, to, &emptied)?;
+                written(&mut parts, &found, shown, &new, &shaped)?;
+                parts.moves.push((path.clone(), new, found.bytes));
+                (Some(found.text), shaped)
+            }
+        };
+        if change.fate != Fate::Stays {
+            gone.insert(change.target.key.clone());
+        }
+        let left_open = document.is_some();
+        items.push(Item { change, before, shaped, document: None, left_open });
+    }
+    let steps = parts.ordered(desk);
+    Ok(Plan { items, steps, open })
+}
+
+fn unsaved(shown: &str, fate: &Fate) -> Refusal {
+    let doing = match fate {
+        Fate::Stays => "made anew",
+        Fate::Deleted => "deleted",
+        Fate::Moved { .. } => "moved",
+    };
+    Refusal::new(
+        RefusalKind::Conflict,
+        format!(
+            "{shown} is open in the editor with changes that are not saved, so it cannot be {doing}: they would be lost. \
+             Nothing was changed. Ask the user to save the document or to discard its changes."
+        ),
+    )
+}
+
+fn there(disk: &dyn Disk, path: &Path, shown: &str, breaks: LineBreaks) -> Result<closed::Found, Refusal> {
+    closed::find(disk, path, shown, breaks)?.ok_or_else(|| {
+        Refusal::new(RefusalKind::NotFound, format!("There is no file {shown} on the disk. Nothing was changed."))
+    })
+}
+
+/// Where a file is moved to: a name that is free, or will be by then.
+fn destination(desk: &Desk, shown: &str, to: &Target, emptied: &HashSet<PathBuf>) -> Result<PathBuf, Refusal> {
+    let Key::File(path) = &to.key else {
+        let words = format!("{shown} cannot be moved to {}, which is no place on the disk.", to.shown);
+        return Err(Refusal::new(RefusalKind::InvalidArguments, words));
+    };
+    let taken = |what: &str| {
+        let words = format!(
+            "{shown} cannot be moved to {}: {what}. Nothing was changed. Choose another name, or move or delete that one \
+             first.",
+            to.shown
+        );
+        Err(Refusal::new(RefusalKind::Conflict, words))
+    };
+    if desk.documents.get(&to.key).is_some() {
+        return taken("a document of that name is open in the editor");
+    }
+    match desk.ports.disk.link_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(path.clone()),
+        Err(error) => Err(words::system(&to.shown, "looked at", &error)),
+        Ok(_) if emptied.contains(path) => Ok(path.clone()),
+        Ok(_) => taken("there is something of that name already"),
+    }
+}
+
+fn made(parts: &mut Parts, change: &FileChange, path: &Path, breaks: LineBreaks) -> Result<Shaped, Refusal> {
+    let shaped = shape::shape_new(&*change.rewrite, breaks)?;
+    parts.creates.push((path.to_owned(), shaped.after.to_string().into_bytes()));
+    Ok(shaped)
+}
+
+/// A file that is at `path` by then gets its new content, if that is another one.
+fn written(parts: &mut Parts, found: &closed::Found, shown: &str, path: &Path, shaped: &Shaped) -> Result<(), Refusal> {
+    if shaped.rewritten.splices.is_empty() {
+        return Ok(());
+    }
+    if found.metadata.mode & 0o222 == 0 {
+        return Err(closed::read_only(shown));
+    }
+    parts.writes.push(Step::Write {
+        path: path.to_owned(),
+        old: found.bytes.clone(),
+        new: closed::encoded(shown, &shaped.after, found.codec)?,
+        mode: found.metadata.mode,
+        in_place: found.metadata.links > 1 || !found.metadata.owned,
+    });
+    Ok(())
+}
+
+impl Parts {
+    /// Names are emptied before they are taken; what is deleted for its own sake goes last, when all else is done.
+    fn ordered(self, desk: &Desk) -> Vec<Step> {
+        let Parts { deletes, mut moves, writes, creates } = self;
+        let (mut steps, mut folders) = (Vec::new(), BTreeSet::new());
+        let homes = moves.iter().map(|(_, to, _)| to).chain(creates.iter().map(|(path, _)| path));
+        for home in homes.filter_map(|path| path.parent()) {
+            let missing = home.ancestors().take_while(|folder| {
+                desk.ports.disk.metadata(folder).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+            });
+            folders.extend(missing.map(Path::to_owned));
+        }
+        steps.extend(folders.into_iter().map(Step::Folder));
+        let taken: HashSet<PathBuf> = moves.iter().map(|(_, to, _)| to.clone()).collect();
+        let (first, last): (Vec<Step>, Vec<Step>) =
+            deletes.into_iter().partition(|step| step.paths().into_iter().any(|path| taken.contains(path)));
+        steps.extend(first);
+        while !moves.is_empty() {
+            let free = moves.iter().position(|(_, to, _)| moves.iter().all(|(from, ..)| from != to));
+            if let Some(at) = free {
+                let (from, to, old) = moves.remove(at);
+                steps.push(Step::Rename { from, to, old });
+            } else {
+                // Names go round in a ring: one of the files steps aside.
+                let (from, _, old) = &mut moves[0];
+                let aside = from.with_file_name(format!(".ropewalk-{:016x}", desk.ports.random.next()));
+                steps.push(Step::Rename { from: from.clone(), to: aside.clone(), old: old.clone() });
+                *from = aside;
+            }
+        }
+        steps.extend(writes);
+        steps.extend(creates.into_iter().map(|(path, new)| Step::Create { path, new }));
+        steps.extend(last);
+        steps
+    }
+}

@@ -408,6 +408,8 @@ pub enum News {
     Mode(ModeChanged),
     /// `ropewalk/toolsChanged`
     Tools(ToolsChanged),
+    /// `ropewalk/changesChanged`
+    Changes(ChangesChanged),
     /// `ropewalk/lateDiagnostics`, as a report of diagnostics in JSON
     LateDiagnostics(Value),
 }
@@ -419,6 +421,17 @@ pub struct ToolsChanged {
     /// Only that of this session; absent: that of every session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
+}
+
+/// What waits for a person's judgement is another thing now: `ropewalk/changesChanged`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ChangesChanged {
+    /// Only that of this session; absent: that of any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// The files it is about.
+    pub uris: Vec<String>,
 }
 
 /// What we may ask of the editor. Each question has a deadline of its own, except those a person answers.

@@ -11,7 +11,7 @@ use crate::workspace::commit::{Fate, LineSpan};
 use crate::workspace::paths::Target;
 
 /// The hunk that stands for the file itself: that it is made, deleted or moved. The others are marks, from 1 on.
-pub const FATE: MarkId = 0;
+pub(super) const FATE: MarkId = 0;
 
 /// A proposal for one file.
 ///
@@ -130,10 +130,8 @@ impl Draft {
         match fate {
             Fate::Stays if self.fate == Fate::Deleted => {
                 // Deleted and made anew: the file stays, and has another text.
-                let all = Splice { range: 0..self.ledger.text().len(), text: String::new() };
                 let text: String = splices.iter().map(|splice| splice.text.as_str()).collect();
                 self.ledger.agent(&diff::splices(&self.ledger.text().to_string(), &text), by);
-                debug_assert!(all.range.start == 0);
                 self.fate = Fate::Stays;
                 self.fated = self.base.is_none().then(|| by.clone());
                 return;

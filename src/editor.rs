@@ -423,14 +423,10 @@ pub struct ToolsChanged {
     pub session_id: Option<String>,
 }
 
-/// What waits for a person's judgement is another thing now: `ropewalk/changesChanged`.
+/// There are other changes to review now: `ropewalk/changesChanged`. Typing alone never causes it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
 pub struct ChangesChanged {
-    /// Only that of this session; absent: that of any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub session_id: Option<String>,
-    /// The files it is about.
+    /// The documents and files whose changes are others now, sorted.
     pub uris: Vec<String>,
 }
 

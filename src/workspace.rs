@@ -11,6 +11,7 @@ pub mod proposals;
 pub mod search;
 pub mod view;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -24,7 +25,7 @@ pub use proposals::{Laid, Proposals};
 pub use view::{Source, View};
 
 use checkpoints::By;
-use proposals::{Accepting, Rejected, Selector};
+use proposals::{Accepting, PendingFile, Rejected, Selector};
 
 use crate::config::Settings;
 use crate::editor::{ChangesChanged, Editor, News};
@@ -145,9 +146,9 @@ impl Workspace {
     }
 
     /// Tells the editor that what is proposed for files is another thing now.
-    pub(crate) fn tell_proposals(&self, session: &str, uris: &[String]) {
-        let changed = ChangesChanged { session_id: Some(session.to_owned()), uris: uris.to_vec() };
-        self.editor.tell(News::Changes(changed));
+    pub(crate) fn tell_proposals(&self, uris: impl IntoIterator<Item = String>) {
+        let uris: BTreeSet<String> = uris.into_iter().collect();
+        self.editor.tell(News::Changes(ChangesChanged { uris: uris.into_iter().collect() }));
     }
 
     /// The folders.
@@ -240,6 +241,20 @@ impl Workspace {
             proposals::judge::accepting(&me, session, &selector, edited.as_deref())
         })
         .await
+    }
+
+    /// What sessions propose (all of them: `None`), for one file or all of them, over what the files are now.
+    pub async fn pending(&self, session: Option<&str>, key: Option<Key>) -> Vec<PendingFile> {
+        let (me, session) = (self.clone(), session.map(str::to_owned));
+        let look = commit::apart(move || {
+            for name in me.proposals.sessions() {
+                if session.as_ref().is_none_or(|session| *session == name) {
+                    proposals::layer::refresh_all(&me, &name);
+                }
+            }
+            Ok(me.proposals.pending(session.as_deref(), key.as_ref()))
+        });
+        look.await.unwrap_or_default()
     }
 
     /// Drops some of what the session of this handle proposes.

@@ -205,7 +205,7 @@ impl Dispatch {
     pub(super) fn drop_proposals(&self, session: &Session) {
         let uris = self.workspace.proposals.forget(&session.id);
         if !uris.is_empty() {
-            self.workspace.tell_proposals(&session.id, &uris);
+            self.workspace.tell_proposals(uris);
         }
         if session.part::<serde_json::Value>(PART).is_some() {
             self.keep_proposals(session);
@@ -226,13 +226,13 @@ impl Dispatch {
         Some(told)
     }
 
-    /// What sessions propose (all of them: `None`), for a file or all of them, as of the last look.
-    pub fn pending(&self, session: Option<&str>, uri: Option<&str>) -> Vec<PendingFile> {
+    /// What sessions propose (all of them: `None`), for a file or all of them.
+    pub async fn pending(&self, session: Option<&str>, uri: Option<&str>) -> Vec<PendingFile> {
         let key = uri.map(|uri| self.workspace.key_of(uri));
-        match &key {
+        match key {
             Some(None) => Vec::new(),
-            Some(Some(key)) => self.workspace.proposals.pending(session, Some(key)),
-            None => self.workspace.proposals.pending(session, None),
+            Some(key) => self.workspace.pending(session, key).await,
+            None => self.workspace.pending(session, None).await,
         }
     }
 
@@ -296,9 +296,10 @@ impl Dispatch {
         let key = tokio::task::spawn_blocking(move || {
             uri.map(|uri| workspace.resolve(&uri).map(|target| target.key)).transpose()
         });
-        let key = key.await.map_err(|_| broken())?.map_err(|refusal| {
-            ToolError::new(ErrorKind::InvalidArguments, refusal.message)
-        })?;
+        let key = key
+            .await
+            .map_err(|_| broken())?
+            .map_err(|refusal| ToolError::new(ErrorKind::InvalidArguments, refusal.message))?;
         Ok(Selector { hunk, call, key })
     }
 
@@ -321,7 +322,9 @@ impl Dispatch {
         for committed in committed {
             let at = accepting.iter().position(|accepting| accepting.target().key == committed.target.key);
             let Some(at) = at else { continue };
-            let hunk_ids = crate::workspace::proposals::accepted(accepting.remove(at), &committed);
+            let (one, landed) = (accepting.remove(at), committed.clone());
+            let settled = tokio::task::spawn_blocking(move || crate::workspace::proposals::accepted(one, &landed));
+            let hunk_ids = settled.await.unwrap_or_default();
             if committed.version_after.is_none() {
                 self.tell_servers(&committed);
             }

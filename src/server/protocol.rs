@@ -10,12 +10,12 @@ use serde_json::{Map, Value, json};
 
 use crate::config::Settings;
 use crate::dispatch::{AcceptParams, AcceptResult, RejectParams, RejectResult};
-use crate::editor::ChangesChanged;
 use crate::dispatch::{
     BatchParams, BatchResult, CallParams, CallResult, ListToolsParams, ListedTool, OutputParams, OutputText,
     PreviewResult, RegisterToolsParams, RegisterToolsResult, ToolInputParams, UnregisterToolsParams,
     UnregisterToolsResult,
 };
+use crate::editor::ChangesChanged;
 use crate::editor::{
     ApprovalsChanged, ApproveParams, ApproveResult, FileChanged, FormatParams, FormatResult, JobInfo, JobsChanged,
     ModeChanged, Resync, RunToolParams, RunToolResult, SaveParams, SaveResult, TodosChanged, ToolEvent, ToolsChanged,

@@ -438,16 +438,8 @@ mod tests {
         let folders = vec![Some("/w/part".to_owned()), Some("/elsewhere".to_owned()), None];
         let wanted = Wanted { asked, folders, person: None };
         let effective = effective(&wanted, false, &settings(Mode::Build));
-        let expected = [
-            "roots[1]",
-            "roots[2]",
-            "rules.allow[0]",
-            "rules.deny[0]",
-            "apply",
-            "save",
-            "budgets.maxBytes",
-            "guards.repeats",
-        ];
+        let expected =
+            ["roots[1]", "roots[2]", "rules.allow[0]", "rules.deny[0]", "save", "budgets.maxBytes", "guards.repeats"];
         assert_eq!(told(&effective), expected);
         assert_eq!(effective.roots, Some(vec!["file:///w/part".to_owned()]));
         assert_eq!((effective.apply, effective.save), (Apply::Now, Save::Never));

@@ -314,7 +314,9 @@ async fn shape_apart(before: &Text, rewrite: &Arc<dyn Rewrite>) -> Result<shape:
 }
 
 /// Runs blocking work; a panic in it goes on in the caller.
-pub(super) async fn apart<T: Send + 'static>(work: impl FnOnce() -> Result<T, Refusal> + Send + 'static) -> Result<T, Refusal> {
+pub(super) async fn apart<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
+) -> Result<T, Refusal> {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
         Err(failed) => match failed.try_into_panic() {

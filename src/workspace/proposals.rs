@@ -55,8 +55,13 @@ impl Proposals {
         keys.any(|key| stack.concerning(key).is_some())
     }
 
+    /// The sessions of which something is known here, sorted.
+    pub(super) fn sessions(&self) -> Vec<String> {
+        self.lock().keys().cloned().collect()
+    }
+
     /// What sessions propose (all of them: `None`), for one file or all of them. As of the last look.
-    pub fn pending(&self, session: Option<&str>, key: Option<&Key>) -> Vec<PendingFile> {
+    pub(super) fn pending(&self, session: Option<&str>, key: Option<&Key>) -> Vec<PendingFile> {
         let stacks = self.lock();
         let mut pending = Vec::new();
         for (name, stack) in stacks.iter().filter(|(name, _)| session.is_none_or(|session| session == *name)) {

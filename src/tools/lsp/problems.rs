@@ -5,10 +5,10 @@ use serde_json::json;
 use crate::languages::problems::SYNTAX;
 use crate::languages::verdict::{Baseline, DocumentReport, SourceReport, render_within};
 use crate::languages::{Wait, WaitMode};
+use crate::permissions::visible;
 use crate::syntax::{self, Language};
 use crate::tool::{Content, Context, Outcome, ToolError};
 use crate::workspace::View;
-use crate::permissions::visible;
 
 use super::Arguments;
 

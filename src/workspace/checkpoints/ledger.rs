@@ -318,6 +318,11 @@ impl Ledger {
         self.undos
     }
 
+    /// No undo can be undone any more.
+    pub fn forget_undos(&mut self) {
+        self.undone.clear();
+    }
+
     fn undo_one(&mut self, id: MarkId, undone: &mut BTreeSet<MarkId>, left: &mut Vec<Left>) {
         let Some(mut mark) = self.marks.iter().find(|mark| mark.id == id).cloned() else { return };
         if let Some(over) = mark.under {

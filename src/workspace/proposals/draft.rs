@@ -142,9 +142,11 @@ impl Draft {
                 self.fated = Some(by.clone());
                 return;
             }
+            // A file that is to be made is to be made there.
+            Fate::Moved { to } if self.base.is_none() => self.real = to.clone(),
             Fate::Moved { to } => {
                 self.fate = if to.key == self.real.key { Fate::Stays } else { fate.clone() };
-                self.fated = (self.fate != Fate::Stays || self.base.is_none()).then(|| by.clone());
+                self.fated = (self.fate != Fate::Stays).then(|| by.clone());
             }
         }
         if !splices.is_empty() {
@@ -227,9 +229,9 @@ impl Draft {
     pub(super) fn without(mut self, pick: &Pick) -> (Option<Draft>, BTreeSet<MarkId>, Vec<By>) {
         let all = self.all();
         // Without its file, nothing of a new one is left.
-        if (pick.fate && self.base.is_none()) || all.marks.difference(&pick.marks).next().is_none() && {
-            pick.fate || !all.fate
-        } {
+        if (pick.fate && self.base.is_none())
+            || all.marks.difference(&pick.marks).next().is_none() && { pick.fate || !all.fate }
+        {
             let mut gone = all.marks;
             gone.extend(all.fate.then_some(FATE));
             return (None, gone, Vec::new());
@@ -243,6 +245,7 @@ impl Draft {
         let left = left.collect();
         if !undo.undone.is_empty() {
             self.ledger.undone(undo);
+            self.ledger.forget_undos();
         }
         if pick.fate {
             gone.insert(FATE);
@@ -419,8 +422,7 @@ impl Draft {
     /// What stood in the place of a mark before it and all that lies under it.
     fn oldest(&self, mark: &Mark) -> String {
         let mut text = mark.before.clone();
-        let mut under: Vec<&Mark> =
-            self.ledger.marks().iter().filter(|other| other.under == Some(mark.id)).collect();
+        let mut under: Vec<&Mark> = self.ledger.marks().iter().filter(|other| other.under == Some(mark.id)).collect();
         under.sort_by_key(|other| std::cmp::Reverse((other.at.start, other.id)));
         for other in under {
             if text.get(other.at.clone()).is_some() {

@@ -10,7 +10,7 @@ use crate::workspace::{Refusal, RefusalKind, Workspace};
 
 use super::draft::{Draft, Pick};
 use super::layer::refresh_all;
-use super::stack::{Selector, bare};
+use super::stack::{Selector, Stack, bare};
 
 /// Of what the person wrote instead, at most so many bytes of diff are told to the model.
 const MAX_DIFF: usize = 2000;
@@ -156,12 +156,12 @@ fn with_text(
     Ok((edited, pick, changed))
 }
 
-/// These hunks are in the real file now. Their names.
+/// These hunks are in the real file now. Their names. Blocking.
 pub fn accepted(accepting: Accepting, committed: &Committed) -> Vec<String> {
     let Accepting { draft, pick, edited, busy, .. } = accepting;
     let shown = draft.place().shown.clone();
     let workspace = busy.workspace.clone();
-    let names = workspace.proposals.with(&busy.session, |stack| {
+    let settle = |stack: &mut Stack| {
         let names = stack.accepted(&draft, &pick, committed.before.as_ref());
         let what = told(&draft, &pick);
         let how = edited.map_or_else(String::new, |diff| {
@@ -169,8 +169,9 @@ pub fn accepted(accepting: Accepting, committed: &Committed) -> Vec<String> {
         });
         stack.tell(format!("a person accepted {what} {shown}; it is applied now{how}"));
         names
-    });
-    workspace.tell_proposals(&busy.session, std::slice::from_ref(&draft.real.uri));
+    };
+    let names = workspace.proposals.in_turn(&busy.session, || workspace.proposals.with(&busy.session, settle));
+    workspace.tell_proposals([draft.real.uri.clone()]);
     names
 }
 
@@ -199,8 +200,7 @@ pub(in crate::workspace) fn reject(
             Ok::<_, Refusal>(rejected)
         })
     })?;
-    let uris: Vec<String> = rejected.iter().map(|rejected| rejected.target.uri.clone()).collect();
-    workspace.tell_proposals(session, &uris);
+    workspace.tell_proposals(rejected.iter().map(|rejected| rejected.target.uri.clone()));
     Ok(rejected)
 }
 

@@ -57,7 +57,7 @@ fn refresh(workspace: &Workspace, session: &str, target: &Target) -> Result<Opti
         Ok::<_, Refusal>((real, changed))
     })?;
     if changed {
-        workspace.tell_proposals(session, std::slice::from_ref(&target.uri));
+        workspace.tell_proposals([target.uri.clone()]);
     }
     Ok(real)
 }
@@ -180,8 +180,7 @@ pub(in crate::workspace) fn lay(
         workspace.proposals.with(session, |there| there.become_as(stack));
         Ok::<_, Refusal>(laid)
     })?;
-    let uris: Vec<String> = changes.iter().map(|change| change.target.uri.clone()).collect();
-    workspace.tell_proposals(session, &uris);
+    workspace.tell_proposals(changes.iter().map(|change| change.target.uri.clone()));
     Ok(laid)
 }
 

@@ -211,7 +211,9 @@ impl Stack {
                          at what is proposed now, and name that.";
             return Err(Refusal::new(RefusalKind::NotFound, words));
         }
-        if let Some(busy) = picked.iter().find_map(|(number, _)| self.busy.contains(number).then(|| self.draft(*number))) {
+        if let Some(busy) =
+            picked.iter().find_map(|(number, _)| self.busy.contains(number).then(|| self.draft(*number)))
+        {
             return Err(in_use(busy.map_or("It", |draft| draft.real.shown.as_str())));
         }
         Ok(picked)

@@ -74,6 +74,7 @@ use crate::languages::Languages;
 use crate::outputs::Budget;
 use crate::permissions::{Rule, Trust};
 use crate::process::SystemPrograms;
+use crate::sessions::policy::Apply;
 use crate::sessions::{DEFAULT_SESSION, Session, Sessions};
 use crate::tool::{AnyTool, Context, Progress, ToolError};
 use crate::tools;
@@ -303,9 +304,11 @@ impl Dispatch {
             slot: self.slot(Some(lineage)),
             progress: reporter.progress.clone(),
             call: Arc::from(call_id.as_str()),
-            workspace: self.bound(session, params.apply),
-            ..self.context(session, admitted.cancel.clone(), budget.max)
+            ..self.context(session, params.apply, admitted.cancel.clone(), budget.max)
         };
+        if context.workspace.proposes() {
+            lineage.propose();
+        }
         let name = self
             .tools
             .find(session, &params.name)
@@ -443,7 +446,7 @@ impl Dispatch {
                         return Err(cancelled("before anything was changed"));
                     }
                     let done = if Dispatch::proposing(&call, &changes) {
-                        self.lay(&mut call, &changes, so_far).await
+                        self.lay(&mut call, &changes, so_far, admitted.epoch).await
                     } else {
                         self.make(&mut call, &changes, so_far).await
                     };
@@ -475,10 +478,16 @@ impl Dispatch {
     }
 
     /// What a tool gets that makes no calls and is not listened to.
-    fn context(&self, session: &Arc<Session>, cancel: CancellationToken, budget: usize) -> Context {
+    fn context(
+        &self,
+        session: &Arc<Session>,
+        apply: Option<Apply>,
+        cancel: CancellationToken,
+        budget: usize,
+    ) -> Context {
         Context {
             session: Arc::clone(session),
-            workspace: self.bound(session, None),
+            workspace: self.bound(session, apply),
             languages: Arc::clone(&self.languages),
             cancel,
             budget,

@@ -137,8 +137,8 @@ impl Workspace {
     }
 
     /// Whether changes touch what the session of this handle proposes, so that they can only be proposed too.
-    pub fn touches_proposals(&self, changes: &[FileChange]) -> bool {
-        let keys = changes.iter().flat_map(|change| match &change.fate {
+    pub fn touches_proposals<'a>(&self, changes: impl IntoIterator<Item = &'a FileChange>) -> bool {
+        let keys = changes.into_iter().flat_map(|change| match &change.fate {
             Fate::Moved { to } => vec![&change.target.key, &to.key],
             Fate::Stays | Fate::Deleted => vec![&change.target.key],
         });
@@ -211,7 +211,7 @@ impl Workspace {
 
     /// What a change would do now. Changes nothing.
     pub async fn preview(&self, change: &FileChange) -> Result<Preview, Refusal> {
-        if self.touches_proposals(std::slice::from_ref(change)) {
+        if self.touches_proposals([change]) {
             let previews = self.preview_set(std::slice::from_ref(change)).await?;
             return previews.into_iter().next().ok_or_else(|| Refusal::new(RefusalKind::Failed, "Nothing to look at."));
         }

@@ -138,16 +138,17 @@ impl Dispatch {
     /// proposed.
     pub(super) fn proposing(call: &Call<'_>, changes: &[(FileChange, Preview)]) -> bool {
         let workspace = &call.context.workspace;
-        let changes = || changes.iter().map(|(change, _)| change.clone()).collect::<Vec<_>>();
-        workspace.proposes() || workspace.touches_proposals(&changes())
+        workspace.proposes() || workspace.touches_proposals(changes.iter().map(|(change, _)| change))
     }
 
-    /// Puts the changes of a call into what its session proposes, all of them or none.
+    /// Puts the changes of a call into what its session proposes, all of them or none. `epoch`: of the session, when the
+    /// call came.
     pub(super) async fn lay(
         &self,
         call: &mut Call<'_>,
         changes: &[(FileChange, Preview)],
         made: &mut Made,
+        epoch: u64,
     ) -> Result<(), Stopped> {
         let clock = self.workspace.ports.clock.clone();
         let started = clock.now();
@@ -161,6 +162,11 @@ impl Dispatch {
             Err(refusal) => return Err(Stopped::Failed(refusal.into())),
         };
         self.world.changed();
+        if session.epoch() != epoch {
+            self.workspace.proposals.withdraw(&session.id, call.id);
+            let words = "The session was closed or began anew meanwhile; nothing is proposed.";
+            return Err(Stopped::Failed(ToolError::new(ErrorKind::Cancelled, words)));
+        }
         self.keep_proposals(&session);
         for laid in &laid {
             told(call, laid, made);

@@ -79,7 +79,8 @@ pub(super) async fn probe(workspace: &Workspace, target: &Target) -> Result<Prob
 /// The names at or below a path, from there, under which the session of this handle sees a text that it proposes, or
 /// (false) does not see what is there.
 async fn proposed(workspace: &Workspace, folder: &Path) -> Vec<(PathBuf, bool)> {
-    let Some(session) = workspace.session().map(str::to_owned) else { return Vec::new() };
+    let session = workspace.session().filter(|session| workspace.proposals.any(session));
+    let Some(session) = session.map(str::to_owned) else { return Vec::new() };
     let workspace = workspace.clone();
     let searched = tokio::task::spawn_blocking(move || layer::searched(&workspace, &session)).await;
     let (texts, hidden) = searched.unwrap_or_default();

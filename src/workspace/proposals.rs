@@ -60,6 +60,11 @@ impl Proposals {
         self.lock().keys().cloned().collect()
     }
 
+    /// Whether a session proposes anything.
+    pub fn any(&self, session: &str) -> bool {
+        self.lock().get(session).is_some_and(|stack| !stack.drafts.is_empty())
+    }
+
     /// What sessions propose (all of them: `None`), for one file or all of them. As of the last look.
     pub(super) fn pending(&self, session: Option<&str>, key: Option<&Key>) -> Vec<PendingFile> {
         let stacks = self.lock();
@@ -88,6 +93,16 @@ impl Proposals {
     /// What a session's model has not been told of its proposals yet, once: phrases.
     pub fn take_news(&self, session: &str) -> Vec<String> {
         self.lock().get_mut(session).map(Stack::take_news).unwrap_or_default()
+    }
+
+    /// Drops what a call proposes whose session is none of its business any more.
+    pub fn withdraw(&self, session: &str, call: &str) {
+        let selector = Selector { call: Some(call.to_owned()), ..Selector::default() };
+        self.with(session, |stack| {
+            for (number, pick) in stack.select(&selector).unwrap_or_default() {
+                stack.reject(number, &pick);
+            }
+        });
     }
 
     /// Drops all that a session proposes; the URIs of the files it was about.

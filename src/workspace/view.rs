@@ -126,6 +126,9 @@ impl View {
 
 /// See [`Workspace::view`].
 pub(super) async fn view(workspace: &Workspace, target: &Target) -> Result<View, Refusal> {
+    if matches!(target.key, Key::Unnamed(_)) && workspace.session().is_none_or(|name| !workspace.proposals.any(name)) {
+        return now(workspace, target);
+    }
     let shown = target.shown.clone();
     let (workspace, target) = (workspace.clone(), target.clone());
     let read = tokio::task::spawn_blocking(move || match workspace.session() {

@@ -327,3 +327,7 @@ fn in_use(shown: &str) -> Refusal {
     );
     Refusal::new(RefusalKind::Conflict, words)
 }
+
+#[cfg(test)]
+#[path = "stack_tests.rs"]
+mod tests;

@@ -158,6 +158,12 @@ pub struct DiagnosticsSettings {
     pub quiet_ms: u64,
     /// At most so many diagnostics a file are told.
     pub max_per_file: usize,
+    /// A server whose documents no tool looked at, changed or asked about for so long is ended (ms); 0: never.
+    pub server_idle_ms: u64,
+    /// The most resident memory one server may take, with all that it started (MiB); above it is started anew. 0: any.
+    pub server_memory_mib: u64,
+    /// So many servers run at once; for one more, that which was not used for longest is ended. 0: any number.
+    pub max_servers: usize,
     /// Servers by name: overrides of the table, and servers of the user's own.
     pub servers: BTreeMap<String, ServerSettings>,
 }
@@ -171,6 +177,9 @@ impl Default for DiagnosticsSettings {
             cold_ms: 8000,
             quiet_ms: 250,
             max_per_file: 20,
+            server_idle_ms: 30 * 60 * 1000,
+            server_memory_mib: 4096,
+            max_servers: 16,
             servers: BTreeMap::new(),
         }
     }
@@ -207,6 +216,10 @@ pub struct ServerSettings {
     pub settings: Option<serde_json::Value>,
     /// How long to wait for it after an edit (ms), whatever its state.
     pub deadline_ms: Option<u64>,
+    /// Files that mark a folder as its root; empty: as in the table.
+    pub markers: Vec<String>,
+    /// The most resident memory it may take, with all that it started (MiB), instead of what holds for all; 0: any.
+    pub memory_mib: Option<u64>,
 }
 
 /// How much a model is shown of a call's output. Bytes.

@@ -7,8 +7,9 @@ mod policy;
 mod rules;
 mod suggest;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 use schemars::JsonSchema;
@@ -26,7 +27,9 @@ use crate::text::percent;
 /// Which folders the person trusts: a repository is not the user, so nothing of an untrusted one is run or obeyed.
 #[derive(Debug, Default)]
 pub struct Trust {
-    roots: RwLock<BTreeSet<PathBuf>>,
+    /// The trusted folders, each with the number of its grant.
+    roots: RwLock<BTreeMap<PathBuf, u64>>,
+    grants: AtomicU64,
 }
 
 impl Trust {
@@ -35,11 +38,12 @@ impl Trust {
         Trust::default()
     }
 
-    /// Trusts a folder (canonical path) and what is below it, or no longer does.
+    /// Trusts a folder (canonical path) and what is below it, or no longer does. To trust one that is trusted already is a
+    /// grant of its own: it covers what the folder holds by now.
     pub fn set(&self, root: &Path, trusted: bool) {
         let mut roots = self.roots.write().unwrap_or_else(PoisonError::into_inner);
         if trusted {
-            roots.insert(root.to_owned());
+            roots.insert(root.to_owned(), self.grants.fetch_add(1, Ordering::Relaxed));
         } else {
             roots.remove(root);
         }
@@ -47,7 +51,13 @@ impl Trust {
 
     /// Whether a canonical path lies in a trusted folder.
     pub fn covers(&self, path: &Path) -> bool {
-        self.roots.read().unwrap_or_else(PoisonError::into_inner).iter().any(|root| path.starts_with(root))
+        self.grant(path).is_some()
+    }
+
+    /// The newest grant that covers a canonical path: another number means that trust was given anew since.
+    pub fn grant(&self, path: &Path) -> Option<u64> {
+        let roots = self.roots.read().unwrap_or_else(PoisonError::into_inner);
+        roots.iter().filter(|(root, _)| path.starts_with(root)).map(|(_, grant)| *grant).max()
     }
 }
 

@@ -50,6 +50,11 @@ pub fn append_to(path: &std::path::Path) -> std::io::Result<std::fs::File> {
     std::fs::OpenOptions::new().create(true).append(true).open(path)
 }
 
+/// What the names of the temporary files of a process begin with, so that those of one that was killed can be told.
+pub fn temporary_prefix(process: u32) -> String {
+    format!(".ropewalk-{process:08x}-")
+}
+
 /// A new, empty folder for what need not last; it is removed with the value.
 pub fn scratch_folder(prefix: &str) -> std::io::Result<tempfile::TempDir> {
     tempfile::Builder::new().prefix(prefix).tempdir()

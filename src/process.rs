@@ -9,9 +9,11 @@
 //! read their standard input notice its end even then; one that does not look at it stays.
 
 mod environment;
+mod memory;
 mod programs;
 mod tail;
 
+pub use memory::resident;
 pub use programs::{PlayedPrograms, Programs, Started, SystemPrograms};
 
 use std::collections::BTreeMap;

@@ -152,7 +152,8 @@ mod tests {
         let (before, after): (String, String) =
             (0..24).map(|at| (format!("{at}\n"), format!("{at}{}\n", at % 2))).unzip();
         assert!(places(&hunks("format", &before, &after)).len() < 600);
-        let before: String = (0..20).map(|at| format!("{at}=\nkeep {at}\n")).collect();
+        let before: String =
+            (0..20).flat_map(|at| [at.to_string(), "=\nkeep ".into(), at.to_string(), "\n".into()]).collect();
         let told = places(&hunks("format", &before, &before.replace('=', " =")));
         assert!(told.ends_with("line 15 became line 15, and 12 more places"), "{told}");
     }

@@ -9,8 +9,10 @@ mod offers;
 mod pull;
 mod report;
 mod session;
+mod stall;
 mod tsserver;
 mod unable;
+mod watchers;
 mod window;
 mod workspace;
 
@@ -72,6 +74,8 @@ pub(super) enum Command {
     PullWorkspace,
     /// Files changed on the disk: URI and `1` created, `2` changed, `3` deleted.
     Watched(Vec<(String, u8)>),
+    /// The folders it serves, beside those that it knows of, and such that it serves no longer.
+    Folders { added: Vec<Root>, removed: Vec<Root> },
     /// It shall be formatted; the answer says how.
     Format {
         /// Which.
@@ -98,7 +102,11 @@ pub(super) enum ServerEvent {
         encoding: Encoding,
         /// Whether it takes changes of open documents; one that does not checks what is on the disk.
         changes: bool,
+        /// Whether it takes more folders while it runs.
+        folders: bool,
     },
+    /// The resident memory that it takes with all that it started (bytes); told now and then.
+    Memory(u64),
     /// Whether it can be asked for diagnostics (known after the start, and when it registers it later).
     Pulls(bool),
     /// A text of a document is on its way to it.
@@ -176,6 +184,9 @@ pub(super) struct Root {
     pub uri: String,
 }
 
+/// Tells how much resident memory a process and all of its group take (bytes), if that can be found out. Blocking.
+pub(super) type Weigh = Arc<dyn Fn() -> Option<u64> + Send + Sync>;
+
 /// The pipes of a server, and its process if it has one (a test's has none).
 pub(super) struct Pipes {
     /// What it writes.
@@ -184,6 +195,8 @@ pub(super) struct Pipes {
     pub writer: Box<dyn AsyncWrite + Unpin + Send>,
     /// The process.
     pub child: Option<Child>,
+    /// What it weighs.
+    pub memory: Option<Weigh>,
 }
 
 /// A server's task; it ends with the server, and the server with it.
@@ -194,9 +207,10 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Starts to talk to a server, on a task that `tasks` keeps count of. Its last event is [`ServerEvent::Ended`].
+    /// Starts to talk to a server that is being started, on a task that `tasks` keeps count of. Its last event is
+    /// [`ServerEvent::Ended`], also when it could not be started.
     pub(super) fn start(
-        pipes: Pipes,
+        starting: impl Future<Output = Result<Pipes, String>> + Send + 'static,
         server: Arc<Server>,
         root: Option<Root>,
         clock: Arc<dyn Clock>,
@@ -205,7 +219,7 @@ impl Client {
     ) -> Client {
         let (commands, queue) = mpsc::unbounded_channel();
         let unsent = Unsent::default();
-        tasks.spawn(session::run(pipes, server, root, clock, sink, queue, unsent.clone()));
+        tasks.spawn(session::run(starting, server, root, clock, sink, queue, unsent.clone()));
         Client { commands, unsent }
     }
 

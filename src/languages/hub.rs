@@ -9,9 +9,11 @@ mod asks;
 mod documents;
 mod format;
 mod hear;
+mod limits;
 mod on_save;
 mod once;
 mod report;
+mod roots;
 mod servers;
 mod wait;
 mod workspace;
@@ -63,12 +65,12 @@ pub(super) enum Event {
     Progress { source: String, token: String, kind: ProgressKind },
     /// We made, changed or removed a file.
     File(FileChanged),
+    /// A file was read again: its text, if it is one.
+    Reread { key: Key, text: String },
     /// A server was looked for.
     Found { key: Key, kind: String, finding: Finding },
     /// A server said something; `run` counts its starts.
     Server { id: ServerId, run: u32, event: ServerEvent },
-    /// A server could not be started, for this reason.
-    NotStarted { id: ServerId, run: u32, why: String },
     /// Somebody waits.
     Wait { id: WaitId, request: Request },
     /// Somebody does not want to wait any longer.
@@ -90,6 +92,8 @@ pub(super) enum Event {
 pub(super) enum Effect {
     /// Look for a server of one kind for a document; the answer is [`Event::Found`].
     Find { key: Key, kind: String, candidates: Vec<Arc<Server>>, folder: Option<PathBuf> },
+    /// Read a file again; the answer is [`Event::Reread`].
+    Reread { key: Key },
     /// Start a server.
     Start { id: ServerId, run: u32, server: Arc<Server>, command: Vec<String>, root: Option<Root> },
     /// Tell a server something.
@@ -117,7 +121,11 @@ pub(super) enum Finding {
         root: Option<Root>,
     },
     /// There is one, and it must not run in a folder that is not trusted.
-    Untrusted { name: String },
+    Untrusted {
+        name: String,
+        /// Why, in words that go behind its name and a colon.
+        detail: String,
+    },
     /// There is none, for this reason.
     Absent {
         name: String,
@@ -191,6 +199,9 @@ struct EditorSource {
     pushes_too: bool,
 }
 
+/// So many open progress tokens of a source are remembered.
+const TOKENS: usize = 256;
+
 /// The progress tokens of a source.
 #[derive(Debug, Default)]
 struct Work {
@@ -201,7 +212,10 @@ struct Work {
 impl Work {
     fn take(&mut self, token: String, begin: bool, now: Instant) {
         if begin {
-            self.open.insert(token, now);
+            // One that never ends what it begins must not grow without bound; the token that is there counts the same.
+            if self.open.len() < TOKENS {
+                self.open.insert(token, now);
+            }
         } else if self.open.remove(&token).is_some() {
             self.ended = Some(now);
         }
@@ -295,7 +309,14 @@ impl Hub {
         match event {
             Event::Document(event) => self.document(*event, now),
             Event::Look { target, language_id, text, base } => {
+                // Where there is nothing yet and a tool is about to write, there will be a new file.
+                let unborn = base.is_some()
+                    && text.is_empty()
+                    && self.docs.get(&target.key).is_none_or(|doc| doc.unborn && doc.open.is_none());
                 self.look(&target, language_id.as_deref(), &text, now);
+                if let Some(doc) = self.docs.get_mut(&target.key).filter(|_| unborn) {
+                    doc.unborn = true;
+                }
                 if let (Some(base), Some(known)) = (base, self.base(&target.key, now)) {
                     let _ = base.set(known);
                 }
@@ -304,11 +325,9 @@ impl Hub {
             Event::EditorSources { uri, sources } => self.editor_sources(&uri, sources, now),
             Event::Progress { source, token, kind } => self.editor_progress(&source, token, kind, now),
             Event::File(change) => self.file(&change, now),
+            Event::Reread { key, text } => self.reread(&key, &text, now),
             Event::Found { key, kind, finding } => self.found(&key, kind, finding, now),
             Event::Server { id, run, event } => self.server(id, run, event, now),
-            Event::NotStarted { id, run, why } => {
-                self.server(id, run, ServerEvent::Ended { why, stderr: String::new() }, now);
-            }
             Event::Wait { id, request } => self.wait(id, request, now),
             Event::EndWait(id) => self.end_wait(id, now),
             Event::Format { key, nth, ask } => self.formats.push((key, nth, ask)),
@@ -316,6 +335,7 @@ impl Hub {
             Event::Configure { settings, folders, pinned } => {
                 self.pinned = pinned;
                 self.configure(settings, folders);
+                self.leave_folders();
             }
             Event::Trust { trusted } => self.trust(&trusted, now),
             Event::Shutdown(grace) => self.shutdown(grace),
@@ -326,6 +346,7 @@ impl Hub {
     /// Does what is due by now.
     pub(super) fn tick(&mut self, now: Instant) -> Vec<Effect> {
         self.restart_due(now);
+        self.end_idle(now);
         self.ask_formatters();
         self.judge_waits(now);
         self.judge_late(now);
@@ -335,7 +356,7 @@ impl Hub {
 
     /// When [`Hub::tick`] is to be called next if nothing happens before.
     pub(super) fn next_tick(&self, now: Instant) -> Option<Instant> {
-        [self.next_restart(), self.next_judgement(now), self.next_late(now), self.next_ask(now)]
+        [self.next_restart(), self.next_idle(), self.next_judgement(now), self.next_late(now), self.next_ask(now)]
             .into_iter()
             .flatten()
             .min()
@@ -343,12 +364,13 @@ impl Hub {
 
     /// The servers that were started, in that order.
     pub(super) fn census(&self) -> Vec<Census> {
-        self.running.iter().map(Running::census).collect()
+        self.running.iter().flat_map(Running::census).collect()
     }
 
     /// The roots that servers run in.
     pub(super) fn roots(&self) -> Vec<PathBuf> {
-        let mut roots: Vec<PathBuf> = self.running.iter().filter_map(servers::Running::root_path).collect();
+        let mut roots: Vec<PathBuf> =
+            self.running.iter().flat_map(Running::roots).map(|root| root.path.clone()).collect();
         roots.sort();
         roots.dedup();
         roots
@@ -356,7 +378,9 @@ impl Hub {
 
     fn configure(&mut self, settings: Arc<Settings>, folders: Vec<PathBuf>) {
         if self.table.is_empty() || settings.diagnostics != self.settings.diagnostics {
-            self.table = known::servers(&settings.diagnostics).into_iter().map(Arc::new).collect();
+            let table = known::servers(&settings.diagnostics).into_iter().map(Arc::new).collect();
+            let before = std::mem::replace(&mut self.table, table);
+            self.end_changed(&before);
             // Where nothing was found, something may be found now.
             self.docs.values_mut().for_each(Doc::look_again);
         }

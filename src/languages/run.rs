@@ -1,7 +1,7 @@
 //! Reads the queue of events, asks the hub what to do, and does it.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,7 +30,9 @@ pub(super) trait Servers: Send + Sync + 'static {
     /// See [`Supervisor::find`].
     async fn find(&self, key: &Key, candidates: &[Arc<Server>], folder: Option<PathBuf>) -> Finding;
     /// See [`Supervisor::start`].
-    fn start(&self, server: &Server, command: &[String], root: Option<&Root>) -> Result<Pipes, String>;
+    async fn start(&self, server: &Server, command: &[String], root: Option<&Root>) -> Result<Pipes, String>;
+    /// See [`Supervisor::read`].
+    async fn read(&self, path: &Path) -> Option<String>;
     /// See [`Supervisor::trusted`].
     fn trusted(&self, roots: Vec<PathBuf>) -> Vec<PathBuf>;
     /// See [`Supervisor::locate`].
@@ -43,8 +45,12 @@ impl Servers for Supervisor {
         Supervisor::find(self, key, candidates, folder).await
     }
 
-    fn start(&self, server: &Server, command: &[String], root: Option<&Root>) -> Result<Pipes, String> {
-        Supervisor::start(self, server, command, root)
+    async fn start(&self, server: &Server, command: &[String], root: Option<&Root>) -> Result<Pipes, String> {
+        Supervisor::start(self, server, command, root).await
+    }
+
+    async fn read(&self, path: &Path) -> Option<String> {
+        Supervisor::read(self, path).await
     }
 
     fn trusted(&self, roots: Vec<PathBuf>) -> Vec<PathBuf> {
@@ -135,23 +141,31 @@ impl Runner {
                     drop(on_its_way);
                 });
             }
+            Effect::Reread { key } => {
+                let (servers, queue) = (Arc::clone(&self.servers), self.queue.clone());
+                let on_its_way = queue.unsent.add();
+                tokio::spawn(async move {
+                    if let Key::File(path) = &key
+                        && let Some(text) = servers.read(path).await
+                    {
+                        queue.send(Event::Reread { key, text });
+                    }
+                    drop(on_its_way);
+                });
+            }
             Effect::Start { id, run, server, command, root } => {
                 let queue = self.queue.clone();
-                match self.servers.start(&server, &command, root.as_ref()) {
-                    Ok(pipes) => {
-                        let sink = Arc::new(move |event| {
-                            queue.send(Event::Server { id, run, event });
-                        });
-                        let clock = Arc::clone(&self.clock);
-                        let name = server.name.clone();
-                        let client = Client::start(pipes, server, root, clock, sink, &self.shared.clients);
-                        lock(&self.shared.unsent).insert(id, (name, client.unsent()));
-                        clients.insert(id, client);
-                    }
-                    Err(why) => {
-                        queue.send(Event::NotStarted { id, run, why });
-                    }
-                }
+                let sink = Arc::new(move |event| {
+                    queue.send(Event::Server { id, run, event });
+                });
+                let (servers, clock) = (Arc::clone(&self.servers), Arc::clone(&self.clock));
+                let name = server.name.clone();
+                let (of, at) = (Arc::clone(&server), root.clone());
+                // To start it can take a moment, and nobody else waits for that.
+                let starting = async move { servers.start(&of, &command, at.as_ref()).await };
+                let client = Client::start(starting, server, root, clock, sink, &self.shared.clients);
+                lock(&self.shared.unsent).insert(id, (name, client.unsent()));
+                clients.insert(id, client);
             }
             Effect::Tell { id, command } => {
                 if let Some(client) = clients.get(&id) {

@@ -1,20 +1,23 @@
 //! Finds, starts and restarts language servers: the only part of this room that touches processes and folders.
 
+mod bound;
+
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tracing::debug;
+use tracing::{debug, warn};
 
-use super::client::{Pipes, Root};
+use self::bound::{Bound, Judgement};
+use super::client::{Pipes, Root, Weigh};
 use super::hub::Finding;
 use super::known::Server;
 use crate::permissions::Trust;
 use crate::ports::{Disk, Ports};
 use crate::process::{Exit, Launch, Programs, SystemPrograms};
-use crate::workspace::Key;
+use crate::workspace::{Key, codec};
 
 /// A server that ends so often within [`WINDOW`] is not started again.
 const MOST_ENDS: usize = 5;
@@ -27,6 +30,9 @@ const PROBE: Duration = Duration::from_secs(10);
 
 /// Folders above a file that are searched for a marker, when it is in no workspace folder.
 const CLIMB: usize = 8;
+
+/// Files with more bytes are not read again when others change them.
+const LONGEST: u64 = 8 * 1024 * 1024;
 
 /// Folders of a root in which projects keep programs of their own, in the order of preference.
 const LOCAL: &[&str] = &["node_modules/.bin", ".venv/bin", "venv/bin"];
@@ -69,12 +75,18 @@ pub(super) struct Supervisor {
     programs: Arc<dyn Programs>,
     /// By program and what is asked of it.
     versions: Mutex<HashMap<PathBuf, Version>>,
+    /// What the projects' own programs held when they were first run.
+    bound: Arc<Bound>,
 }
+
+/// Why a server that runs the project's code does not start without trust.
+const UNTRUSTED: &str = "it would run the project's code, and the folder is not trusted";
 
 /// Where a program was found, or why none is of use.
 enum Program {
     Found(PathBuf),
-    Untrusted,
+    /// It must not run, for this reason.
+    Untrusted(String),
     Absent(String),
 }
 
@@ -86,7 +98,7 @@ impl Supervisor {
 
     /// The same with other programs than those of this machine.
     pub(super) fn with(ports: Ports, trust: Arc<Trust>, programs: Arc<dyn Programs>) -> Supervisor {
-        Supervisor { ports, trust, programs, versions: Mutex::default() }
+        Supervisor { ports, trust, programs, versions: Mutex::default(), bound: Arc::default() }
     }
 
     /// The first of the candidates that there is for a document, and the folder it serves. `folder` is the workspace
@@ -116,14 +128,14 @@ impl Supervisor {
                         self.restricted(server, root.as_deref()).await.map(Arc::new)
                     };
                     let Some(server) = server else {
-                        untrusted.get_or_insert(Finding::Untrusted { name });
+                        untrusted.get_or_insert(Finding::Untrusted { name, detail: UNTRUSTED.to_owned() });
                         continue;
                     };
                     let root = root.and_then(|path| Some(Root { uri: uri_of(&path)?, path }));
                     return Finding::Found { server, command, root };
                 }
-                Program::Untrusted => {
-                    untrusted.get_or_insert(Finding::Untrusted { name });
+                Program::Untrusted(detail) => {
+                    untrusted.get_or_insert(Finding::Untrusted { name, detail });
                 }
                 Program::Absent(detail) => {
                     absent.get_or_insert(Finding::Absent { name, detail, missing: true });
@@ -159,7 +171,16 @@ impl Supervisor {
         // A program of the project's own, or one that runs the project's code, needs trust.
         let own = root.is_some_and(|root| real.starts_with(root) || program.starts_with(root));
         if !trusted && (server.runs_project_code || (own && !server.configured)) {
-            return Program::Untrusted;
+            return Program::Untrusted(UNTRUSTED.to_owned());
+        }
+        if let Some(root) = root.filter(|_| own && trusted) {
+            match self.judged(root, &program).await {
+                Ok(new) if new => {
+                    self.versions.lock().unwrap_or_else(PoisonError::into_inner).remove(&program);
+                }
+                Ok(_) => {}
+                Err(why) => return Program::Untrusted(why),
+            }
         }
         let proxy = is_proxy(&real);
         if proxy || server.least_major.is_some() {
@@ -213,9 +234,48 @@ impl Supervisor {
         version
     }
 
+    /// Whether a program of the project's own may run: the first time, and as long as it holds what it held then. `true`:
+    /// it was not known before, or is another one by a new grant.
+    async fn judged(&self, root: &Path, program: &Path) -> Result<bool, String> {
+        let Some(grant) = self.trust.grant(root) else { return Err(UNTRUSTED.to_owned()) };
+        let (bound, disk, path) = (Arc::clone(&self.bound), Arc::clone(&self.ports.disk), program.to_owned());
+        let judged = tokio::task::spawn_blocking(move || bound.judge(&*disk, &path, grant)).await;
+        let shown = program.strip_prefix(root).unwrap_or(program).display();
+        match judged.map_err(|error| error.to_string()).and_then(|judged| judged.map_err(|error| error.to_string())) {
+            Ok(judgement) => match judgement {
+                Judgement::New => Ok(true),
+                Judgement::Same => Ok(false),
+                Judgement::Changed => {
+                    warn!(program = %program.display(), "a program of the project is not the one that was trusted");
+                    Err(format!(
+                        "`{shown}` of the project is not the program that was first run here; it does not run until the \
+                         folder is trusted anew"
+                    ))
+                }
+            },
+            Err(error) => Err(format!("`{shown}` of the project could not be read: {error}")),
+        }
+    }
+
     /// Starts a server; the error says why it could not be.
-    pub(super) fn start(&self, server: &Server, command: &[String], root: Option<&Root>) -> Result<Pipes, String> {
+    pub(super) async fn start(
+        &self,
+        server: &Server,
+        command: &[String],
+        root: Option<&Root>,
+    ) -> Result<Pipes, String> {
         let (program, args) = command.split_first().ok_or("has no command")?;
+        if let Some(root) = root {
+            let trusted = self.trust.covers(&root.path);
+            let own = Path::new(program).starts_with(&root.path) || self.bound.knows(Path::new(program));
+            // Trust may have gone since it was found, and the program may be another one by now: also on a restart.
+            if !trusted && (server.runs_project_code || (own && !server.configured)) {
+                return Err(format!("was not started: {UNTRUSTED}"));
+            }
+            if trusted && own {
+                self.judged(&root.path, Path::new(program)).await.map_err(|why| format!("was not started: {why}"))?;
+            }
+        }
         let launch = Launch {
             program: program.into(),
             args: args.to_vec(),
@@ -224,7 +284,22 @@ impl Supervisor {
         };
         debug!(?launch, "starting a language server");
         let started = self.programs.start(&launch).map_err(|error| format!("could not be started: {error}"))?;
-        Ok(Pipes { reader: started.reader, writer: started.writer, child: started.child })
+        let memory = started.child.as_ref().map(|child| {
+            let group = child.id();
+            Arc::new(move || crate::process::resident(group)) as Weigh
+        });
+        Ok(Pipes { reader: started.reader, writer: started.writer, child: started.child, memory })
+    }
+
+    /// The text of a file; `None` when it cannot be read, is no text, or is too long for a server.
+    pub(super) async fn read(&self, path: &Path) -> Option<String> {
+        let (disk, path) = (Arc::clone(&self.ports.disk), path.to_owned());
+        let read = tokio::task::spawn_blocking(move || {
+            let short = disk.metadata(&path).is_ok_and(|found| found.len <= LONGEST);
+            let bytes = short.then(|| disk.read(&path).ok()).flatten()?;
+            Some(codec::decode(&bytes).ok()?.text)
+        });
+        read.await.ok().flatten()
     }
 
     /// Which of these roots are trusted.
@@ -236,7 +311,7 @@ impl Supervisor {
     pub(super) async fn locate(&self, server: &Server) -> Result<PathBuf, String> {
         match self.program(server, None, true).await {
             Program::Found(program) => Ok(program),
-            Program::Untrusted => Err("it needs a trusted folder".to_owned()),
+            Program::Untrusted(_) => Err("it needs a trusted folder".to_owned()),
             Program::Absent(why) => Err(why),
         }
     }

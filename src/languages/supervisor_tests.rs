@@ -90,7 +90,7 @@ async fn find(server: Server, folder: &Folder, trusted: bool) -> String {
             assert_eq!(root.unwrap().path, folder.path());
             command.join(" ").replace(&folder.path().to_string_lossy().into_owned(), "ROOT")
         }
-        Finding::Untrusted { name } => format!("untrusted {name}"),
+        Finding::Untrusted { name, detail } => format!("untrusted {name}: {detail}"),
         Finding::Absent { detail, missing, .. } => {
             format!("absent {missing} {detail}").replace(&folder.path().to_string_lossy().into_owned(), "ROOT")
         }
@@ -108,11 +108,11 @@ async fn a_projects_own_programs_run_only_where_it_is_trusted() {
     assert_eq!(find(server.clone(), &folder, false).await, get);
     // A program that is in the folder by another way is the project's own all the same.
     server.command[0] = folder.path().join("node_modules/.bin/nowhere-else").to_string_lossy().into_owned();
-    assert_eq!(find(server.clone(), &folder, false).await, "untrusted ruff");
+    assert_eq!(find(server.clone(), &folder, false).await, format!("untrusted ruff: {UNTRUSTED}"));
     // And one that runs the project's code needs trust wherever it is.
     server.command[0] = "sh".into();
     server.runs_project_code = true;
-    assert_eq!(find(server.clone(), &folder, false).await, "untrusted ruff");
+    assert_eq!(find(server.clone(), &folder, false).await, format!("untrusted ruff: {UNTRUSTED}"));
     assert!(find(server, &folder, true).await.ends_with("/sh server"));
 }
 
@@ -146,11 +146,11 @@ async fn programs_in_memory_are_found_asked_and_started_like_real_ones() {
     };
     let Finding::Found { server, command, root } = find("tsc").await else { panic!("not found") };
     assert_eq!(command, ["/bin/tsc", "--lsp", "--stdio"]);
-    assert!(supervisor.start(&server, &command, root.as_ref()).unwrap().child.is_none());
+    assert!(supervisor.start(&server, &command, root.as_ref()).await.unwrap().child.is_none());
     let (launch, _pipes) = started.recv().await.unwrap();
     assert_eq!((launch.program.to_str(), launch.dir.as_deref()), (Some("/bin/tsc"), Some(Path::new("/w"))));
     assert!(matches!(find("clangd").await, Finding::Absent { missing: true, .. }));
-    let gone = supervisor.start(&server, &["/bin/gone".to_owned()], None);
+    let gone = supervisor.start(&server, &["/bin/gone".to_owned()], None).await;
     assert!(gone.is_err_and(|why| why.starts_with("could not be started")));
 }
 
@@ -196,14 +196,14 @@ async fn a_server_that_dies_tells_how() {
     let program = folder.program("dies", "echo 'no licence' >&2; exit 3");
     let supervisor = Supervisor::new(Ports::system(), Arc::new(Trust::new()));
     let server = known("ruff");
-    let pipes = supervisor.start(&server, &[program.to_string_lossy().into_owned()], None).unwrap();
+    let pipes = supervisor.start(&server, &[program.to_string_lossy().into_owned()], None).await;
     let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();
     let sink = Arc::new(move |event| {
         let _ = sender.send(event);
     });
     let tasks = tokio_util::task::TaskTracker::new();
     let clock = Arc::new(SystemClock);
-    let _client = crate::languages::client::Client::start(pipes, Arc::new(server), None, clock, sink, &tasks);
+    let _client = crate::languages::client::Client::start(async { pipes }, Arc::new(server), None, clock, sink, &tasks);
     let ended = events.recv().await.unwrap();
     assert_eq!(
         ended,
@@ -212,5 +212,53 @@ async fn a_server_that_dies_tells_how() {
             stderr: "no licence\n".into()
         }
     );
-    assert!(supervisor.start(&known("ruff"), &["/no/such/program".into()], None).is_err());
+    assert!(supervisor.start(&known("ruff"), &["/no/such/program".into()], None).await.is_err());
+}
+
+#[tokio::test]
+async fn a_projects_own_program_runs_only_as_it_was_when_it_was_trusted() {
+    let folder = Folder::new();
+    let trust = Arc::new(Trust::new());
+    trust.set(&folder.path(), true);
+    let supervisor = Supervisor::new(Ports::system(), Arc::clone(&trust));
+    let mut server = known("ruff");
+    server.command[0] = "of-the-project".into();
+    let server = Arc::new(server);
+    let key = Key::File(folder.path().join("a.py"));
+    let root = Root { uri: uri_of(&folder.path()).unwrap(), path: folder.path() };
+    let find = async || match supervisor.find(&key, &[Arc::clone(&server)], Some(folder.path())).await {
+        Finding::Found { command, .. } => Ok(command),
+        Finding::Untrusted { detail, .. } | Finding::Absent { detail, .. } => Err(detail),
+    };
+    folder.program("node_modules/.bin/of-the-project", "sleep 1000");
+    let command = find().await.unwrap();
+    assert!(supervisor.start(&server, &command, Some(&root)).await.is_ok());
+    // Another program has its name: it is neither found nor, after a crash, started.
+    folder.program("node_modules/.bin/of-the-project", "sleep 1001");
+    let why = "`node_modules/.bin/of-the-project` of the project is not the program that was first run here; it does not run \
+               until the folder is trusted anew";
+    assert_eq!(find().await, Err(why.to_owned()));
+    let refused = supervisor.start(&server, &command, Some(&root)).await;
+    assert_eq!(refused.err(), Some(format!("was not started: {why}")));
+    // The first one may run, and after a new grant the other may instead.
+    folder.program("node_modules/.bin/of-the-project", "sleep 1000");
+    assert!(find().await.is_ok());
+    folder.program("node_modules/.bin/of-the-project", "sleep 1001");
+    trust.set(&folder.path(), true);
+    assert!(find().await.is_ok());
+    assert!(supervisor.start(&server, &command, Some(&root)).await.is_ok());
+    trust.set(&folder.path(), false);
+    assert!(find().await.is_err());
+    let refused = supervisor.start(&server, &command, Some(&root)).await;
+    assert_eq!(refused.err(), Some(format!("was not started: {UNTRUSTED}")));
+}
+
+#[tokio::test]
+async fn what_a_server_weighs_is_told() {
+    let folder = Folder::new();
+    let program = folder.program("stays", "cat");
+    let supervisor = Supervisor::new(Ports::system(), Arc::new(Trust::new()));
+    let pipes = supervisor.start(&known("ruff"), &[program.to_string_lossy().into_owned()], None).await.unwrap();
+    let weigh = pipes.memory.clone().unwrap();
+    assert!(weigh().is_some_and(|bytes| bytes > 0));
 }

@@ -10,6 +10,7 @@ mod never_clean;
 mod pull;
 mod push;
 mod simulated;
+mod supervision;
 
 use std::path::Path;
 
@@ -19,7 +20,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex, spl
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::client::{Pipes, Root};
+use super::client::{Pipes, Root, Weigh};
 use super::hub::Finding;
 use super::known::Server;
 use super::verdict::Verdict;
@@ -64,33 +65,53 @@ impl Editor for Notebook {
     }
 }
 
+/// Servers of the table that the tests do not use, so that each language has the same ones throughout.
+const ELSEWHERE: &[&str] = &["ty", "deno", "biome", "oxlint", "tailwindcss"];
+
 /// Finds what it is told to find, and starts servers that the test plays.
 struct Stage {
     /// Names that are not found.
     missing: Vec<&'static str>,
     trusted: Mutex<bool>,
+    /// The files that can be read again.
+    disk: Mutex<HashMap<PathBuf, String>>,
+    /// What the servers that start from now on weigh.
+    memory: Mutex<Option<Weigh>>,
     started: mpsc::UnboundedSender<(String, DuplexStream)>,
 }
 
 #[async_trait]
 impl Servers for Stage {
     async fn find(&self, _: &Key, candidates: &[Arc<Server>], folder: Option<PathBuf>) -> Finding {
-        let found = candidates.iter().find(|server| !self.missing.contains(&server.name.as_str()));
+        let there = |server: &&Arc<Server>| {
+            let name = server.name.as_str();
+            !self.missing.contains(&name) && !ELSEWHERE.contains(&name)
+        };
+        let found = candidates.iter().find(there);
         let root = folder.map(|path| Root { uri: format!("file://{}", path.display()), path });
         match found {
             None => Finding::Absent { name: candidates[0].name.clone(), detail: "not found".into(), missing: true },
             Some(server) if server.runs_project_code && !*lock(&self.trusted) => {
-                Finding::Untrusted { name: server.name.clone() }
+                Finding::Untrusted { name: server.name.clone(), detail: "it is not trusted".into() }
             }
             Some(server) => Finding::Found { server: Arc::clone(server), command: Vec::new(), root },
         }
     }
 
-    fn start(&self, server: &Server, _: &[String], _: Option<&Root>) -> Result<Pipes, String> {
+    async fn start(&self, server: &Server, _: &[String], _: Option<&Root>) -> Result<Pipes, String> {
         let (ours, theirs) = duplex(1 << 20);
         let (reader, writer) = split(ours);
         self.started.send((server.name.clone(), theirs)).map_err(|_| "nobody plays it".to_owned())?;
-        Ok(Pipes { reader: Box::new(reader), writer: Box::new(writer), child: None })
+        Ok(Pipes {
+            reader: Box::new(reader),
+            writer: Box::new(writer),
+            child: None,
+            memory: lock(&self.memory).clone(),
+        })
+    }
+
+    async fn read(&self, path: &Path) -> Option<String> {
+        lock(&self.disk).get(path).cloned()
     }
 
     fn trusted(&self, roots: Vec<PathBuf>) -> Vec<PathBuf> {
@@ -214,7 +235,13 @@ impl Bench {
     /// A bench on which these servers of the table are not found.
     fn without(missing: &[&'static str]) -> Bench {
         let (started, queue) = mpsc::unbounded_channel();
-        let stage = Arc::new(Stage { missing: missing.to_vec(), trusted: Mutex::new(true), started });
+        let stage = Arc::new(Stage {
+            missing: missing.to_vec(),
+            trusted: Mutex::new(true),
+            disk: Mutex::default(),
+            memory: Mutex::default(),
+            started,
+        });
         let documents = Arc::new(Documents::new());
         documents.count_as(Counting { breaks: LineBreaks::Lf, ..Counting::default() });
         let editor = Arc::new(Notebook::default());

@@ -357,7 +357,7 @@ impl Temporary<'_> {
     fn new(place: &Place, mode: Mode) -> io::Result<Temporary<'_>> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         loop {
-            let name = format!(".ropewalk-{:016x}", NAMES.next());
+            let name = format!("{}{:016x}", super::temporary_prefix(std::process::id()), NAMES.next());
             match rustix::fs::openat(&place.folder, &name, flags, mode) {
                 Ok(file) => return Ok(Temporary { place, name: Some(name), file: file.into() }),
                 Err(Errno::EXIST) => {}

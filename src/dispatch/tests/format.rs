@@ -150,7 +150,7 @@ async fn a_user_who_types_on_is_left_alone() {
     let typed = Arc::new(Mutex::new(None::<Arc<crate::workspace::Documents>>));
     let documents = Arc::clone(&typed);
     let (desk, key) = open("a=1\n", move |document| {
-        let change = ContentChange { range: None, text: format!("{}b=1\n", document.text.to_string()) };
+        let change = ContentChange { range: None, text: document.text.to_string() + "b=1\n" };
         documents.lock().unwrap().as_ref().unwrap().change(&document.key, document.version + 1, vec![change]);
         Some(Ok(Some(edits(document, &spaced(&document.text.to_string())))))
     });

@@ -1,6 +1,6 @@
 //! The answer to everything a server asks or tells by itself. No request stays without one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,6 +12,7 @@ use super::capabilities::{folder, of_workspace, placeholders};
 use super::offers::Offers;
 use super::report::{Published, published};
 use super::unable::Unable;
+use super::watchers::Watcher;
 use super::window::Window;
 use super::{Root, STATUS, ServerEvent, Sink};
 use crate::languages::known::{Server, filled, section};
@@ -41,10 +42,33 @@ pub(super) struct Registration {
 #[derive(Debug, Default)]
 pub(super) struct Registered {
     pulls: BTreeMap<String, Registration>,
-    watches: BTreeSet<String>,
+    watches: BTreeMap<String, Vec<Watcher>>,
+    /// The folders it serves, in the order in which it was told.
+    folders: Vec<Root>,
 }
 
 impl Registered {
+    /// Nothing yet, for a server that was started in this folder.
+    pub(super) fn of(root: Option<&Root>) -> Registered {
+        Registered { folders: root.cloned().into_iter().collect(), ..Registered::default() }
+    }
+
+    /// The server is told of more folders, or of fewer.
+    pub(super) fn folders_changed(&mut self, added: &[Root], removed: &[Root]) {
+        self.folders.retain(|folder| !removed.contains(folder));
+        self.folders.extend_from_slice(added);
+    }
+
+    /// The folder that holds what the server asks about, else the first.
+    fn folder_of(&self, uri: Option<&str>) -> Option<&Root> {
+        let around = |folder: &&Root| {
+            let rest = uri.and_then(|uri| uri.strip_prefix(folder.uri.trim_end_matches('/')));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let innermost = self.folders.iter().filter(around).max_by_key(|folder| folder.uri.len());
+        innermost.or_else(|| self.folders.first())
+    }
+
     /// The identifiers to ask with for a language, each once.
     pub(super) fn identifiers(&self, language_id: &str) -> Vec<Option<String>> {
         let mut found: Vec<Option<String>> = self
@@ -78,9 +102,9 @@ impl Registered {
         !self.pulls.is_empty()
     }
 
-    /// Whether it wants to hear of files on the disk.
-    pub(super) fn watches(&self) -> bool {
-        !self.watches.is_empty()
+    /// Whether it wants to hear of a change of a file: `1` created, `2` changed, `3` deleted.
+    pub(super) fn wants(&self, uri: &str, kind: u8) -> bool {
+        self.watches.values().flatten().any(|watcher| watcher.covers(uri, kind, &self.folders))
     }
 
     /// It can be asked, as it said at its start.
@@ -112,7 +136,7 @@ impl Registered {
                     changed = true;
                 }
                 Some("workspace/didChangeWatchedFiles") => {
-                    self.watches.insert(id);
+                    self.watches.insert(id, Watcher::all(options));
                 }
                 _ => {}
             }
@@ -136,7 +160,6 @@ impl Registered {
 /// Answers one server.
 pub(super) struct Answers {
     pub(super) server: Arc<Server>,
-    pub(super) root: Option<Root>,
     pub(super) registered: Arc<Mutex<Registered>>,
     pub(super) sink: Sink,
     /// It has answered in a way of its own, so that what it publishes besides, about nobody knows which text, is
@@ -154,10 +177,20 @@ impl Answers {
     }
 
     fn configuration(&self, params: &Value) -> Value {
-        let (path, uri) = placeholders(self.root.as_ref());
-        let settings = filled(&self.server.settings, &path, &uri);
+        let registered = self.registered();
         let items = params["items"].as_array().map(Vec::as_slice).unwrap_or_default();
-        items.iter().map(|item| section(&settings, item["section"].as_str())).collect()
+        let answer = |item: &Value| {
+            let (path, uri) = placeholders(registered.folder_of(item["scopeUri"].as_str()));
+            section(&filled(&self.server.settings, &path, &uri), item["section"].as_str())
+        };
+        items.iter().map(answer).collect()
+    }
+
+    fn folders(&self) -> Value {
+        match self.registered().folders.as_slice() {
+            [] => Value::Null,
+            folders => folders.iter().map(folder).collect(),
+        }
     }
 
     fn ask_again(&self) {
@@ -175,7 +208,7 @@ impl Handler for Answers {
         }
         match method {
             "workspace/configuration" => Ok(self.configuration(&params)),
-            "workspace/workspaceFolders" => Ok(self.root.as_ref().map_or(Value::Null, |root| json!([folder(root)]))),
+            "workspace/workspaceFolders" => Ok(self.folders()),
             "client/registerCapability" => {
                 let changed = self.registered().register(&params);
                 if changed {
@@ -258,12 +291,11 @@ mod tests {
     fn answers(name: &str) -> (Answers, mpsc::UnboundedReceiver<Notice>) {
         let server = servers(&DiagnosticsSettings::default()).into_iter().find(|server| server.name == name).unwrap();
         let (notices, queue) = mpsc::unbounded_channel();
-        let root = Some(Root { path: "/w/app".into(), uri: "file:///w/app".into() });
-        let registered = Arc::default();
+        let root = Root { path: "/w/app".into(), uri: "file:///w/app".into() };
+        let registered = Arc::new(Mutex::new(Registered::of(Some(&root))));
         (
             Answers {
                 server: Arc::new(server),
-                root,
                 registered,
                 sink: Arc::new(|_| {}),
                 muted: Arc::default(),
@@ -313,14 +345,38 @@ mod tests {
     }
 
     #[test]
+    fn what_is_asked_about_a_folder_is_answered_for_that_folder() {
+        let (answers, _) = answers("eslint");
+        let other = Root { path: "/w/other".into(), uri: "file:///w/other".into() };
+        answers.registered().folders_changed(std::slice::from_ref(&other), &[]);
+        let folders = answers.request("workspace/workspaceFolders", Value::Null).unwrap();
+        assert_eq!(folders.as_array().unwrap().len(), 2);
+        let of = |scope: Value| {
+            let items = json!({ "items": [{ "section": "", "scopeUri": scope }] });
+            answers.request("workspace/configuration", items).unwrap()[0]["workspaceFolder"]["uri"].clone()
+        };
+        assert_eq!(of(json!("file:///w/other/a.js")), "file:///w/other");
+        assert_eq!(of(json!("file:///w/other")), "file:///w/other");
+        assert_eq!(of(json!("file:///w/otherwise/a.js")), "file:///w/app");
+        assert_eq!(of(json!(7)), "file:///w/app");
+        let first = answers.registered().folders[0].clone();
+        answers.registered().folders_changed(&[], &[first, other]);
+        assert_eq!(answers.request("workspace/workspaceFolders", Value::Null).unwrap(), Value::Null);
+    }
+
+    #[test]
     fn registrations_come_and_go() {
         let (answers, mut notices) = answers("ruff");
         let register = |id: &str, method: &str, options: Value| {
             let item = json!({ "id": id, "method": method, "registerOptions": options });
             answers.request("client/registerCapability", json!({ "registrations": [item] })).unwrap();
         };
-        register("w", "workspace/didChangeWatchedFiles", json!({ "watchers": [] }));
-        assert!(answers.registered().watches() && !answers.registered().pulls());
+        let wants = |path: &str, kind: u8| answers.registered().wants(path, kind);
+        assert!(!wants("file:///w/app/a.py", 1), "nothing was registered");
+        let watchers = json!({ "watchers": [{ "globPattern": "**/*.py", "kind": 5 }] });
+        register("w", "workspace/didChangeWatchedFiles", watchers);
+        assert!(wants("file:///w/app/a.py", 1) && !wants("file:///w/app/a.py", 2) && !wants("file:///w/app/a.rs", 1));
+        assert!(!answers.registered().pulls());
         assert_eq!(notices.try_recv().ok(), None);
         register(
             "1",
@@ -335,7 +391,7 @@ mod tests {
         let gone = json!({ "unregisterations": [{ "id": "2" }, { "id": "3" }, { "id": "w" }] });
         answers.request("client/unregisterCapability", gone).unwrap();
         assert_eq!(answers.registered().identifiers("python"), [Some("a".to_owned())]);
-        assert!(!answers.registered().watches());
+        assert!(!wants("file:///w/app/a.py", 1));
         answers.registered().never_again(Some("a"));
         assert!(!answers.registered().pulls());
     }

@@ -61,6 +61,7 @@ pub(super) fn folder(root: &Root) -> Value {
 
 /// What a server can do, as far as it matters here.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent facts")]
 pub(super) struct Abilities {
     /// How its positions count.
     pub(super) encoding: Encoding,
@@ -70,6 +71,8 @@ pub(super) struct Abilities {
     pub(super) changes: bool,
     /// Whether it wants to hear of saves, and if so whether with the text.
     pub(super) save: Option<bool>,
+    /// It takes more folders while it runs.
+    pub(super) folders: bool,
     /// It formats documents.
     pub(super) formats: bool,
     /// It can be asked for diagnostics.
@@ -102,7 +105,11 @@ pub(super) fn abilities(answer: &Value) -> Abilities {
         Value::Bool(true) => Some(Registration::default()),
         _ => None,
     };
+    let folders = &of["workspace"]["workspaceFolders"];
+    // A text is the id under which the server may take the notifications back.
+    let told = folders["changeNotifications"].as_bool().unwrap_or(folders["changeNotifications"].is_string());
     Abilities {
+        folders: told && folders["supported"] == true,
         encoding: match encoding {
             Some("utf-8") => Encoding::Utf8,
             Some("utf-32") => Encoding::Utf32,
@@ -153,6 +160,12 @@ mod tests {
             &json!({ "textDocumentSync": { "change": 2, "save": true }, "diagnosticProvider": { "identifier": null } }),
             "Utf16 incremental=true changes=true save=Some(false) pull=Some(None)",
         );
+        let folders = |folders: Value| {
+            abilities(&json!({ "capabilities": { "workspace": { "workspaceFolders": folders } } })).folders
+        };
+        assert!(folders(json!({ "supported": true, "changeNotifications": "id" })));
+        assert!(folders(json!({ "supported": true, "changeNotifications": true })));
+        assert!(!folders(json!({ "supported": true })) && !folders(json!({ "changeNotifications": true })));
         let old = abilities(&json!({ "offsetEncoding": "utf-8", "capabilities": {} }));
         assert_eq!(old.encoding, Encoding::Utf8);
     }

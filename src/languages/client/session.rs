@@ -10,16 +10,19 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
 use tracing::{debug, warn};
 
 use super::answers::{Answers, Notice, Registered};
+use super::capabilities::folder;
 use super::capabilities::{Abilities, abilities, initialize};
 use super::documents::Document;
 use super::offers::Offers;
 use super::pull::{Memory, Outcome, pull};
+use super::stall::Stalling;
 use super::unable::Unable;
 use super::window::Window;
-use super::{Asking, Command, Pipes, Reply, Root, ServerEvent, Sink, Unanswered, tsserver, workspace};
+use super::{Asking, Command, Pipes, Reply, Root, ServerEvent, Sink, Unanswered, Weigh, tsserver, workspace};
 use crate::languages::format::{self, Ask, Said};
 use crate::languages::known::Server;
 use crate::languages::settle::Rev;
@@ -40,9 +43,12 @@ const EXIT: Duration = Duration::from_millis(500);
 /// How long a process may take to go when it is asked to.
 const GRACE: Duration = Duration::from_secs(1);
 
+/// How often it is looked how much memory it takes.
+const WEIGH: Duration = Duration::from_secs(10);
+
 /// Talks to one server until it is gone.
 pub(super) async fn run(
-    pipes: Pipes,
+    starting: impl Future<Output = Result<Pipes, String>> + Send,
     server: Arc<Server>,
     root: Option<Root>,
     clock: Arc<dyn Clock>,
@@ -50,14 +56,18 @@ pub(super) async fn run(
     mut commands: mpsc::UnboundedReceiver<(Command, OnItsWay)>,
     unsent: Unsent,
 ) {
+    let pipes = match starting.await {
+        Ok(pipes) => pipes,
+        Err(why) => return sink(ServerEvent::Ended { why, stderr: String::new() }),
+    };
+    let _weighing = pipes.memory.map(|weigh| weighing(weigh, Arc::clone(&clock), Arc::clone(&sink)));
     let (notices, mut noticed) = mpsc::unbounded_channel();
-    let registered = Arc::new(Mutex::new(Registered::default()));
+    let registered = Arc::new(Mutex::new(Registered::of(root.as_ref())));
     let muted = Arc::new(AtomicBool::new(false));
     let unable = Arc::new(Unable::default());
     let (offers, window) = (Arc::new(Offers::default()), Arc::new(Window::default()));
     let answers = Answers {
         server: Arc::clone(&server),
-        root: root.clone(),
         registered: Arc::clone(&registered),
         sink: Arc::clone(&sink),
         muted: Arc::clone(&muted),
@@ -66,7 +76,8 @@ pub(super) async fn run(
         window: Arc::clone(&window),
         notices,
     };
-    let peer = Peer::start_counted(pipes.reader, pipes.writer, Arc::clone(&clock), unsent, |_| answers);
+    let writer = Stalling::new(pipes.writer, Arc::clone(&clock));
+    let peer = Peer::start_counted(pipes.reader, writer, Arc::clone(&clock), unsent, |_| answers);
     let mut queued = Vec::new();
     let greeting = greet(&peer, &server, root.as_ref(), Arc::clone(&offers));
     tokio::pin!(greeting);
@@ -86,7 +97,8 @@ pub(super) async fn run(
             if let Some(pull) = abilities.pull.clone() {
                 lock(&registered).since_the_start(pull);
             }
-            sink(ServerEvent::Ready { encoding: abilities.encoding, changes: abilities.changes });
+            let (encoding, changes, folders) = (abilities.encoding, abilities.changes, abilities.folders);
+            sink(ServerEvent::Ready { encoding, changes, folders });
             sink(ServerEvent::Pulls(lock(&registered).pulls()));
             let mut session = Session {
                 peer: peer.clone(),
@@ -111,6 +123,19 @@ pub(super) async fn run(
     };
     let (exit, stderr) = end(&peer, pipes.child, &*clock).await;
     sink(ServerEvent::Ended { why: exit.unwrap_or(why), stderr });
+}
+
+/// Tells now and then how much memory the server takes, until it is dropped.
+fn weighing(weigh: Weigh, clock: Arc<dyn Clock>, sink: Sink) -> AbortOnDropHandle<()> {
+    AbortOnDropHandle::new(tokio::spawn(async move {
+        loop {
+            clock.sleep(WEIGH).await;
+            let weigh = Arc::clone(&weigh);
+            if let Ok(Some(bytes)) = tokio::task::spawn_blocking(move || weigh()).await {
+                sink(ServerEvent::Memory(bytes));
+            }
+        }
+    }))
 }
 
 /// `initialize` and `initialized`; the error says why the server is of no use.
@@ -313,11 +338,20 @@ impl Session {
                 }
             }
             Command::Watched(files) => {
-                if lock(&self.registered).watches() {
-                    let changes: Vec<Value> =
-                        files.iter().map(|(uri, kind)| json!({ "uri": uri, "type": kind })).collect();
-                    self.peer.notify("workspace/didChangeWatchedFiles", json!({ "changes": changes }));
+                let wanted = {
+                    let registered = lock(&self.registered);
+                    let wanted = files.iter().filter(|(uri, kind)| registered.wants(uri, *kind));
+                    wanted.map(|(uri, kind)| json!({ "uri": uri, "type": kind })).collect::<Vec<Value>>()
+                };
+                if !wanted.is_empty() {
+                    self.peer.notify("workspace/didChangeWatchedFiles", json!({ "changes": wanted }));
                 }
+            }
+            Command::Folders { added, removed } => {
+                lock(&self.registered).folders_changed(&added, &removed);
+                let list = |roots: &[Root]| roots.iter().map(folder).collect::<Vec<Value>>();
+                let event = json!({ "added": list(&added), "removed": list(&removed) });
+                self.peer.notify("workspace/didChangeWorkspaceFolders", json!({ "event": event }));
             }
             Command::Format { key, ask } => self.format(&key, &ask),
             Command::Ask(asking) => self.put(&asking),

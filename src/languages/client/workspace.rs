@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn what_can_be_read_is_taken() {
-        fn check(answer: Value, whole: bool, reports: &[(&str, usize)]) {
+        fn check(answer: &Value, whole: bool, reports: &[(&str, usize)]) {
             let mut found = Found { whole: true, ..Found::default() };
             take(answer.clone(), &mut found);
             let read: Vec<(&str, usize)> =
@@ -80,19 +80,19 @@ mod tests {
         }
         let full =
             |uri: &str, count: usize| json!({ "kind": "full", "uri": uri, "version": null, "items": vec![1; count] });
-        check(json!({ "items": [] }), true, &[]);
-        check(json!({ "items": [full("b", 0), full("a", 2)] }), true, &[("a", 2), ("b", 0)]);
+        check(&json!({ "items": [] }), true, &[]);
+        check(&json!({ "items": [full("b", 0), full("a", 2)] }), true, &[("a", 2), ("b", 0)]);
         // Several tools may speak of one file.
-        check(json!({ "items": [full("a", 1), full("a", 2)] }), true, &[("a", 3)]);
+        check(&json!({ "items": [full("a", 1), full("a", 2)] }), true, &[("a", 3)]);
         check(
-            json!({ "items": [{ "kind": "unchanged", "uri": "a", "resultId": "1" }, full("b", 1)] }),
+            &json!({ "items": [{ "kind": "unchanged", "uri": "a", "resultId": "1" }, full("b", 1)] }),
             false,
             &[("b", 1)],
         );
-        check(json!({ "items": [{ "kind": "full", "items": [] }, 5, null] }), false, &[]);
-        check(json!({ "items": [{ "kind": "full", "uri": "a" }] }), false, &[]);
-        check(json!({ "items": null }), false, &[]);
-        check(json!(null), false, &[]);
-        check(json!([]), false, &[]);
+        check(&json!({ "items": [{ "kind": "full", "items": [] }, 5, null] }), false, &[]);
+        check(&json!({ "items": [{ "kind": "full", "uri": "a" }] }), false, &[]);
+        check(&json!({ "items": null }), false, &[]);
+        check(&json!(null), false, &[]);
+        check(&json!([]), false, &[]);
     }
 }

@@ -131,9 +131,9 @@ impl Hub {
         for (kind, place) in &doc.places {
             match place {
                 Place::Looking => offer.unserved.push(format!("a server ({kind}) is still being looked for")),
-                Place::Untrusted { name } => offer.unserved.push(format!(
-                    "{name} is not started, because it would run the project's code and the folder is not trusted"
-                )),
+                Place::Untrusted { name, detail } => {
+                    offer.unserved.push(format!("{name} is not started: {detail}"));
+                }
                 Place::Absent { name, detail, missing: true, .. } => offer.unserved.push(format!("{name}: {detail}")),
                 Place::Absent { .. } => {}
                 Place::At(id) => {

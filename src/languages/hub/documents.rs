@@ -40,7 +40,7 @@ pub(super) enum Place {
     /// At this server.
     At(ServerId),
     /// Nowhere, since that server must not run here.
-    Untrusted { name: String },
+    Untrusted { name: String, detail: String },
     /// Nowhere, for this reason; found out at this time.
     Absent { name: String, detail: String, missing: bool, since: Instant },
 }
@@ -65,6 +65,8 @@ pub(super) struct Doc {
     pub(super) named: Vec<SourceName>,
     /// A tool has looked at it, so that servers shall know it.
     pub(super) wanted: bool,
+    /// It is about to be made, and no server knows it until it is there and has been announced.
+    pub(super) unborn: bool,
     /// Whether it lies in one of the folders.
     inside: bool,
     /// When it was last looked at, in looks.
@@ -84,6 +86,7 @@ impl Doc {
             tracks: BTreeMap::new(),
             named: Vec::new(),
             wanted: false,
+            unborn: false,
             inside: true,
             used: 0,
         }
@@ -231,6 +234,16 @@ impl Hub {
         let before = doc.now().text.to_string();
         let steps: Arc<[Splice]> = diff::splices(&before, &after.text.to_string()).into_iter().rev().collect();
         self.changed(&after.key, after.text.clone(), Some((after.epoch, after.version)), &steps, now);
+        self.born(&after.key);
+    }
+
+    /// A file that was about to be made is there, and has been announced: the servers get it.
+    pub(super) fn born(&mut self, key: &Key) {
+        let Some(doc) = self.docs.get_mut(key).filter(|doc| doc.unborn) else { return };
+        doc.unborn = false;
+        for id in doc.servers().collect::<Vec<_>>() {
+            self.open_at(id, key);
+        }
     }
 
     /// A known document has a new text.
@@ -301,6 +314,9 @@ impl Hub {
             known::language(language).clone_into(&mut doc.language);
         }
         self.on_disk(&target.key, text, now);
+        if !text.is_empty() {
+            self.born(&target.key);
+        }
         self.serve(&target.key, now);
         self.ask_about_all(&target.key, true);
         self.forget_files(&target.key, now);
@@ -318,6 +334,12 @@ impl Hub {
             }
             self.saved(key, now);
         }
+    }
+
+    /// A file that others changed holds this text: servers that have it hear of it at once, and not when a tool looks.
+    pub(super) fn reread(&mut self, key: &Key, text: &str, now: Instant) {
+        let Some(breaks) = self.docs.get(key).map(|doc| doc.now().text.breaks()) else { return };
+        self.on_disk(key, &Text::new(text, breaks), now);
     }
 
     /// Closes the files that nobody looked at for longest.

@@ -252,10 +252,8 @@ impl Hub {
             }
             editor.pushes_too = true;
         }
-        let id = match on_save {
-            true => SourceKey::EditorOnSave(source.id.clone()),
-            false => SourceKey::Editor(source.id.clone()),
-        };
+        let id =
+            if on_save { SourceKey::EditorOnSave(source.id.clone()) } else { SourceKey::Editor(source.id.clone()) };
         if let Ok(raw) = &raw {
             self.note(&id, &uri, &raw.problems, encoding, true);
         }

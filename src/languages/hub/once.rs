@@ -47,6 +47,7 @@ fn count(own: &mut HashMap<Same, usize>, told: &HashMap<Same, usize>, same: Same
     *number > others
 }
 
+#[expect(clippy::iter_over_hash_type, reason = "of two numbers the greater one counts, in whatever order")]
 fn raise(told: &mut HashMap<Same, usize>, own: &HashMap<Same, usize>) {
     for (same, number) in own {
         let all = told.entry(same.clone()).or_insert(0);
@@ -87,7 +88,9 @@ mod tests {
                 };
                 // Whatever each source calls the tool that found it.
                 for list in [&mut delta.new, &mut delta.unchanged, &mut delta.present, &mut delta.resolved] {
-                    list.iter_mut().for_each(|problem| problem.source = Some(format!("tool {index}")));
+                    for problem in list {
+                        problem.source = Some(format!("tool {index}"));
+                    }
                 }
                 (parts[0].parse().unwrap(), delta, String::new())
             })

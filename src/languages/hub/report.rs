@@ -81,8 +81,7 @@ impl Hub {
         let nobody = sources.is_empty() && !untrusted;
         for (kind, place) in &doc.places {
             let report = match place {
-                Place::Untrusted { name } => SourceReport::new(name, Verdict::Untrusted)
-                    .with_detail("it would run the project's code, and the folder is not trusted"),
+                Place::Untrusted { name, detail } => SourceReport::new(name, Verdict::Untrusted).with_detail(detail),
                 Place::Absent { name, detail, missing: true, .. } if nobody => {
                     SourceReport::new(name, Verdict::NoServer).with_detail(detail)
                 }

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::documents::Place;
 use super::workspace::AllFiles;
 use super::{Census, Effect, Finding, Hub, ServerId, SourceKey, Work};
-use crate::editor::{FileChangeKind, FileChanged};
+use crate::editor::{FileChangeKind, FileChanged, Origin};
 use crate::languages::client::{Command, Root, STATUS, ServerEvent};
 use crate::languages::known::Server;
 use crate::languages::settle::Habits;
@@ -23,7 +23,7 @@ use crate::workspace::Key;
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
 /// How long a server that nobody needs any more may take to go.
-const GRACE: Duration = Duration::from_secs(2);
+pub(super) const GRACE: Duration = Duration::from_secs(2);
 
 /// How a server is doing.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,12 +49,23 @@ pub(super) enum Phase {
 pub(super) struct Running {
     pub(super) id: ServerId,
     pub(super) server: Arc<Server>,
-    command: Vec<String>,
-    root: Option<Root>,
+    pub(super) command: Vec<String>,
+    /// The folder it was started in.
+    pub(super) root: Option<Root>,
+    /// Further folders that it serves.
+    pub(super) more: Vec<Root>,
+    /// Whether it takes further folders; until it has said so, it is taken for one that does.
+    pub(super) takes_folders: bool,
     pub(super) phase: Phase,
     /// Counts its starts, so that words of an earlier process are not taken for its own.
-    run: u32,
-    restarts: Restarts,
+    pub(super) run: u32,
+    pub(super) restarts: Restarts,
+    /// When a tool last looked at, changed or asked about a document of its.
+    pub(super) used: Instant,
+    /// It was ended, and its process may still be there.
+    leaving: bool,
+    /// It is started again when that process is gone.
+    comes_back: bool,
     pub(super) habits: Habits,
     pub(super) on_save: Habits,
     pub(super) work: Work,
@@ -71,27 +82,34 @@ pub(super) struct Running {
     pub(super) all_files: AllFiles,
     /// What it last published of, and when.
     pub(super) published: Option<(String, Instant)>,
-    docs: BTreeSet<Key>,
+    pub(super) docs: BTreeSet<Key>,
     /// Documents that it answered for while it was loading the project; they are asked about again.
     pub(super) again: BTreeSet<Key>,
 }
 
 impl Running {
-    pub(super) fn census(&self) -> Census {
+    /// One for each folder that it serves.
+    pub(super) fn census(&self) -> Vec<Census> {
         let state = match &self.phase {
             Phase::Starting => "starting".to_owned(),
             Phase::Ready => "running".to_owned(),
             Phase::Down { why, .. } => why.clone(),
             Phase::Stopped => "stopped".to_owned(),
         };
-        Census { name: self.server.name.clone(), root: self.root_path(), state }
+        let of = |root: Option<&Root>| Census {
+            name: self.server.name.clone(),
+            root: root.map(|root| root.path.clone()),
+            state: state.clone(),
+        };
+        std::iter::once(of(self.root.as_ref())).chain(self.more.iter().map(|root| of(Some(root)))).collect()
     }
 
-    pub(super) fn root_path(&self) -> Option<PathBuf> {
-        self.root.as_ref().map(|root| root.path.clone())
+    /// The folders that it serves.
+    pub(super) fn roots(&self) -> impl Iterator<Item = &Root> {
+        self.root.iter().chain(&self.more)
     }
 
-    fn up(&self) -> bool {
+    pub(super) fn up(&self) -> bool {
         matches!(self.phase, Phase::Starting | Phase::Ready)
     }
 }
@@ -146,6 +164,7 @@ impl Hub {
         }
         for id in again {
             let running = &mut self.running[id];
+            running.used = now;
             let given_up = matches!(running.phase, Phase::Down { retry: None, .. });
             if given_up && running.restarts.forgiven(now) {
                 running.restarts = Restarts::default();
@@ -191,30 +210,66 @@ impl Hub {
             return;
         }
         let place = match finding {
-            Finding::Untrusted { name } => Place::Untrusted { name },
+            Finding::Untrusted { name, detail } => Place::Untrusted { name, detail },
             Finding::Absent { name, detail, missing } => Place::Absent { name, detail, missing, since: now },
-            Finding::Found { server, command, root } => {
-                // Whatever was found for another document of the same root serves this one too: never two of a kind.
-                let same = |running: &&Running| {
-                    running.server.kind == kind && running.root == root && running.phase != Phase::Stopped
-                };
-                let id = match self.running.iter().find(same) {
-                    Some(running) => running.id,
-                    None => self.add(server, command, root),
-                };
-                self.running[id].docs.insert(key.clone());
-                if let Some(doc) = self.docs.get_mut(key) {
-                    doc.places.insert(kind, Place::At(id));
+            Finding::Found { server, command, root } => match self.server_for(&kind, server, command, root, key, now) {
+                Ok(id) => {
+                    self.running[id].docs.insert(key.clone());
+                    self.running[id].used = now;
+                    if let Some(doc) = self.docs.get_mut(key) {
+                        doc.places.insert(kind, Place::At(id));
+                    }
+                    self.open_at(id, key);
+                    self.ask_about_all(key, true);
+                    return;
                 }
-                self.open_at(id, key);
-                self.ask_about_all(key, true);
-                return;
-            }
+                Err(place) => place,
+            },
         };
-        doc.places.insert(kind, place);
+        if let Some(doc) = self.docs.get_mut(key) {
+            doc.places.insert(kind, place);
+        }
     }
 
-    fn add(&mut self, server: Arc<Server>, command: Vec<String>, root: Option<Root>) -> ServerId {
+    /// The server for a root, be it that it runs already, takes one more folder, or is started now.
+    fn server_for(
+        &mut self,
+        kind: &str,
+        server: Arc<Server>,
+        command: Vec<String>,
+        root: Option<Root>,
+        key: &Key,
+        now: Instant,
+    ) -> Result<ServerId, Place> {
+        // Whatever was found for another document of the same root serves this one too: never two of a kind.
+        let same = |running: &&Running| {
+            let here = running.root == root || root.as_ref().is_some_and(|root| running.more.contains(root));
+            running.server.kind == kind && here && running.phase != Phase::Stopped
+        };
+        if let Some(running) = self.running.iter().find(same) {
+            return Ok(running.id);
+        }
+        if let Some(id) = self.joined(&server, &command, root.as_ref()) {
+            return Ok(id);
+        }
+        self.make_room(&server.name, key, now)?;
+        let ended = |running: &&Running| {
+            running.phase == Phase::Stopped
+                && (&running.server, &running.command, &running.root) == (&server, &command, &root)
+        };
+        let id = match self.running.iter().find(ended) {
+            Some(running) => running.id,
+            None => self.add(server, command, root, now),
+        };
+        if self.running[id].leaving {
+            self.running[id].comes_back = true;
+        } else {
+            self.start(id);
+        }
+        Ok(id)
+    }
+
+    fn add(&mut self, server: Arc<Server>, command: Vec<String>, root: Option<Root>, now: Instant) -> ServerId {
         let id = self.running.len();
         let habits = Habits::new(self.quiet(), self.pinned);
         self.running.push(Running {
@@ -222,9 +277,14 @@ impl Hub {
             server,
             command,
             root,
+            more: Vec::new(),
+            takes_folders: true,
             phase: Phase::Stopped,
             run: 0,
             restarts: Restarts::default(),
+            used: now,
+            leaving: false,
+            comes_back: false,
             on_save: habits.clone(),
             habits,
             work: Work::default(),
@@ -238,7 +298,6 @@ impl Hub {
             docs: BTreeSet::new(),
             again: BTreeSet::new(),
         });
-        self.start(id);
         id
     }
 
@@ -257,13 +316,18 @@ impl Hub {
             command: running.command.clone(),
             root: running.root.clone(),
         });
-        for key in running.docs.clone() {
+        let (docs, more) = (running.docs.clone(), running.more.clone());
+        if !more.is_empty() {
+            self.tell(id, Command::Folders { added: more, removed: Vec::new() });
+        }
+        for key in docs {
             self.open_at(id, &key);
         }
     }
 
-    fn open_at(&mut self, id: ServerId, key: &Key) {
-        let (Some(doc), Some(uri)) = (self.docs.get(key), server_uri(key)) else { return };
+    pub(super) fn open_at(&mut self, id: ServerId, key: &Key) {
+        let Some(doc) = self.docs.get(key).filter(|doc| !doc.unborn) else { return };
+        let Some(uri) = server_uri(key) else { return };
         let now = doc.now();
         let (rev, text, language_id) = (now.rev, now.text.clone(), doc.language.clone());
         self.tell(id, Command::Open { key: key.clone(), uri, language_id, rev, text });
@@ -273,14 +337,19 @@ impl Hub {
     pub(super) fn server(&mut self, id: ServerId, run: u32, event: ServerEvent, now: Instant) {
         let Some(running) = self.running.get_mut(id).filter(|running| running.run == run) else { return };
         match event {
-            ServerEvent::Ready { encoding, changes } => {
+            ServerEvent::Ready { encoding, changes, folders } => {
                 if running.phase == Phase::Starting {
+                    running.takes_folders = folders;
                     (running.phase, running.encoding, running.changes) = (Phase::Ready, encoding, changes);
                     if running.server.tells_status {
                         running.work.take(STATUS.to_owned(), true, now);
                     }
+                    if !folders {
+                        self.split(id, now);
+                    }
                 }
             }
+            ServerEvent::Memory(bytes) => self.weighed(id, bytes, now),
             ServerEvent::Pulls(pulls) => running.pulls = pulls,
             ServerEvent::Progress { token, begin } => {
                 let begun = running.work.open.get(&token).copied();
@@ -297,22 +366,16 @@ impl Hub {
                 }
             }
             ServerEvent::Ended { why, stderr } => {
-                let docs = running.docs.clone();
-                running.work = Work::default();
-                running.again.clear();
-                running.spoke = false;
+                running.leaving = false;
                 if running.phase != Phase::Stopped {
                     let retry = running.restarts.ended(now).map(|delay| now + delay);
                     tracing::warn!(server = running.server.name, why, "a language server ended");
                     running.phase = Phase::Down { why, stderr, retry };
                 }
-                for key in docs {
-                    let Some(doc) = self.docs.get_mut(&key) else { continue };
-                    for source in [SourceKey::Own(id), SourceKey::OnSave(id)] {
-                        if let Some(track) = doc.tracks.get_mut(&source) {
-                            track.closed();
-                        }
-                    }
+                let back = std::mem::take(&mut running.comes_back) && !running.docs.is_empty();
+                self.lost(id);
+                if back && !self.over {
+                    self.start(id);
                 }
             }
             ServerEvent::Sent { key, rev } => {
@@ -327,6 +390,22 @@ impl Hub {
             ServerEvent::WorkspaceAsked => self.asked_about_all(id, now),
             ServerEvent::Workspace { reports, whole } => self.said_of_all(id, &reports, whole),
             ServerEvent::PullFailed { key, rev, why } => self.pull_failed(id, &key, rev, &why),
+        }
+    }
+
+    /// What a server knew is gone with its process.
+    pub(super) fn lost(&mut self, id: ServerId) {
+        let running = &mut self.running[id];
+        running.work = Work::default();
+        running.again.clear();
+        running.spoke = false;
+        for key in running.docs.clone() {
+            let Some(doc) = self.docs.get_mut(&key) else { continue };
+            for source in [SourceKey::Own(id), SourceKey::OnSave(id)] {
+                if let Some(track) = doc.tracks.get_mut(&source) {
+                    track.closed();
+                }
+            }
         }
     }
 
@@ -351,9 +430,11 @@ impl Hub {
     }
 
     /// Ends a server; its documents are served by nobody then.
-    fn stop(&mut self, id: ServerId, grace: Duration) {
+    pub(super) fn stop(&mut self, id: ServerId, grace: Duration) {
         self.tell(id, Command::Shutdown(grace));
         let running = &mut self.running[id];
+        running.leaving |= running.up();
+        running.more.clear();
         running.phase = Phase::Stopped;
         for key in std::mem::take(&mut running.docs) {
             let Some(doc) = self.docs.get_mut(&key) else { continue };
@@ -366,12 +447,19 @@ impl Hub {
     /// Trust changed: what must not run any more ends, what may run now is looked for.
     pub(super) fn trust(&mut self, trusted: &[PathBuf], now: Instant) {
         let must_go = |running: &&Running| {
-            let trusted = running.root.as_ref().is_some_and(|root| trusted.contains(&root.path));
+            let trusted = running.root.is_some() && running.roots().all(|root| trusted.contains(&root.path));
             running.phase != Phase::Stopped && running.server.runs_project_code && !trusted
         };
         let ids: Vec<ServerId> = self.running.iter().filter(must_go).map(|running| running.id).collect();
         for id in ids {
             self.stop(id, GRACE);
+        }
+        // One that could not be started, because its program was another one by now, may be now.
+        let down: Vec<ServerId> =
+            self.running.iter().filter(|running| matches!(running.phase, Phase::Down { .. })).map(|of| of.id).collect();
+        for id in if self.over { Vec::new() } else { down } {
+            self.running[id].restarts = Restarts::default();
+            self.start(id);
         }
         self.docs.values_mut().for_each(super::Doc::look_again);
         let wanted: Vec<Key> = self.docs.iter().filter(|(_, doc)| doc.wanted).map(|(key, _)| key.clone()).collect();
@@ -449,6 +537,12 @@ impl Hub {
         let ids: Vec<ServerId> = self.running.iter().filter(|running| running.up()).map(|running| running.id).collect();
         for id in ids {
             self.tell(id, Command::Watched(vec![(uri.clone(), kind)]));
+        }
+        // What we write ourselves is known; what others do to a file that servers have from us is read again.
+        if let Some(key) = self.key_of(&change.uri).filter(|_| change.by == Origin::User && kind != 3)
+            && self.docs.get(&key).is_some_and(|doc| doc.open.is_none() && !doc.unborn)
+        {
+            self.effects.push(Effect::Reread { key });
         }
     }
 

@@ -147,6 +147,7 @@ impl Hub {
                 self.look(&target, None, &edited.after, now);
             }
             self.on_disk(&key, &edited.after, now);
+            self.born(&key);
         }
         let known = self.docs.get(&key);
         let want = match (known, version) {

@@ -100,7 +100,8 @@ async fn files_we_make_are_told_to_those_who_watch() {
     bench.open("a.py", "a\n");
     let mut server = bench.server().await;
     server.initialize(PUSHES()).await;
-    let item = json!({ "id": "w", "method": "workspace/didChangeWatchedFiles", "registerOptions": { "watchers": [] } });
+    let watchers = json!({ "watchers": [{ "globPattern": "**/*.py" }] });
+    let item = json!({ "id": "w", "method": "workspace/didChangeWatchedFiles", "registerOptions": watchers });
     server.ask("client/registerCapability", json!({ "registrations": [item] })).await;
     let made = FileChanged { uri: "file:///w/new.py".into(), kind: FileChangeKind::Created, by: Origin::Agent };
     bench.languages.file_changed(&made);

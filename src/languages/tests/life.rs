@@ -118,7 +118,7 @@ async fn trust_decides_what_runs() {
     assert_eq!(
         report,
         "typescript-language-server untrusted@2 0ms \
-         (it would run the project's code, and the folder is not trusted)"
+         (it is not trusted)"
     );
     assert!(bench.started.try_recv().is_err());
     // Trust is given: it starts. Trust is taken: it ends.
@@ -243,4 +243,19 @@ async fn what_is_on_its_way_to_servers_is_open_work() {
     drop(server);
     bench.quiesce().await;
     assert!(bench.languages.open_work().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn trust_that_is_given_anew_is_another_chance_at_once() {
+    let mut bench = Bench::new();
+    bench.open("a.py", "a\n");
+    for _ in 0..6 {
+        drop(bench.server().await);
+    }
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert!(bench.started.try_recv().is_err(), "it was given up");
+    bench.languages.trust_changed();
+    let mut server = bench.server().await;
+    server.initialize(PUSHES()).await;
+    server.expect("textDocument/didOpen").await;
 }

@@ -4,6 +4,7 @@
 //! A file of the journal is one line of JSON and then all contents, one after the other, as they are. It belongs to the
 //! process that holds the lock beside it; the lock ends with the process, however that ends.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStringExt as _;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use tracing::{error, warn};
 
-use crate::ports::{Disk, DiskLock, FileKind, Random};
+use crate::ports::{Disk, DiskLock, FileKind, Random, temporary_prefix};
 use crate::text::{hash_bytes, percent};
 use crate::workspace::paths::{Key, uri_of_path};
 
@@ -265,7 +266,7 @@ impl Own {
         disk.create_private_dir(&folder)?;
         let folder = disk.canonicalize(&folder)?;
         loop {
-            let name = format!("{:016x}", random.next());
+            let name = format!("{:08x}{:016x}", std::process::id(), random.next());
             if let Some(lock) = disk.lock(&folder.join(format!("{name}.lock")))? {
                 return Ok(Own { disk: Arc::clone(disk), folder, name, sets: 0, _lock: lock });
             }
@@ -326,6 +327,7 @@ pub(super) fn orphans(disk: &dyn Disk, state_dir: &Path, folders: &[PathBuf]) ->
         let Some(lock) = disk.lock(&lock_file)? else { continue };
         let lock = Arc::new(lock);
         let mut left = false;
+        sweep(disk, &folder, &name);
         for set in sets.iter().filter(|set| owner(set) == name) {
             let path = folder.join(format!("{set}.set"));
             // Whoever had the lock until now may have dealt with it.
@@ -336,6 +338,11 @@ pub(super) fn orphans(disk: &dyn Disk, state_dir: &Path, folders: &[PathBuf]) ->
             left = true;
             match Record::decode(&bytes) {
                 Some(record) if record.concerns(folders) => {
+                    let within: BTreeSet<&Path> =
+                        record.steps.iter().flat_map(Step::paths).filter_map(Path::parent).collect();
+                    for folder in within {
+                        sweep(disk, folder, &name);
+                    }
                     found.push(Orphan { path, record, _lock: Arc::clone(&lock) });
                 }
                 Some(_) => {}
@@ -349,6 +356,18 @@ pub(super) fn orphans(disk: &dyn Disk, state_dir: &Path, folders: &[PathBuf]) ->
         }
     }
     Ok(found)
+}
+
+/// Removes the temporary files that a process which is gone has left in a folder. Blocking.
+fn sweep(disk: &dyn Disk, folder: &Path, owner: &str) {
+    let process = owner.get(..8).and_then(|process| u32::from_str_radix(process, 16).ok());
+    let Some(process) = process.filter(|process| *process != std::process::id()) else { return };
+    let prefix = temporary_prefix(process);
+    for entry in disk.read_dir(folder).unwrap_or_default() {
+        if entry.kind == FileKind::File && entry.name.starts_with(&prefix) {
+            let _ = disk.remove(&folder.join(&entry.name));
+        }
+    }
 }
 
 /// Removes the lock of a process that is gone and has nothing left in the journal. Blocking.

@@ -1,4 +1,4 @@
-//! A process of ours with the real disk, killed at moments that a seed chooses while it changes forty files, of which half
+//! The real program, killed at moments that a seed chooses while it patches forty files, of which half
 //! are open and unsaved in an editor that lives on.
 
 #![expect(clippy::disallowed_methods, reason = "the process is started as an editor starts it, and the test has files")]
@@ -7,16 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use ropewalk::ports::{self, Ports, Random as _, Seeded};
-use ropewalk::server::{self, ServeOptions};
+use ropewalk::ports::{Random as _, Seeded};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use crate::editor::framed;
-
-/// In its environment: where the process keeps its state, and that it is to serve.
-const STATE: &str = "ROPEWALK_TEST_STATE";
 
 const FILES: usize = 40;
 const OPEN: usize = 20;
@@ -24,23 +20,6 @@ const KILLS: usize = 200;
 
 /// Only so that a test that fails does so; nothing below waits for it.
 const NEVER: Duration = Duration::from_mins(1);
-
-/// The process: this test in a run of its own, which serves its standard pipes.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn serves_its_pipes_when_told_to() {
-    let Some(state) = ports::env(STATE) else { return };
-    let ports = Ports::system();
-    let state = PathBuf::from(state);
-    let options = ServeOptions { state_dir: Some(state.clone()), ..ServeOptions::default() };
-    let inner = ports.clone();
-    let rooms = move |editor| {
-        let parts = server::assemble(inner, editor);
-        parts.workspace.set_state_dir(Some(state));
-        super::rooms(&parts)
-    };
-    let code = server::serve_with(tokio::io::stdin(), tokio::io::stdout(), ports, options, rooms).await;
-    assert_eq!(code, 0, "it is killed, or told to end in good order");
-}
 
 /// A connection to a process.
 struct Sidecar {
@@ -106,9 +85,8 @@ impl Desk {
     }
 
     async fn start(&self) -> Sidecar {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "many::killed::serves_its_pipes_when_told_to", "--nocapture", "--test-threads=1"])
-            .env(STATE, &self.state)
+        let mut child = Command::new(env!("CARGO_BIN_EXE_ropewalk"))
+            .env("XDG_STATE_HOME", &self.state)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -119,13 +97,6 @@ impl Desk {
         let mut sidecar = Sidecar { child, input, output, read: Vec::new(), last_id: 0 };
         let hello = super::hello(&format!("file://{}", self.folder.display()));
         sidecar.request("initialize", hello).await;
-        // The harness says a word first.
-        let begins = |read: &[u8]| read.windows(15).position(|window| window == b"Content-Length:");
-        while begins(&sidecar.read).is_none() {
-            assert!(sidecar.output.read_buf(&mut sidecar.read).await.unwrap() > 0, "it ended");
-        }
-        let harness = begins(&sidecar.read).unwrap();
-        sidecar.read.drain(..harness);
         sidecar
     }
 
@@ -239,8 +210,8 @@ impl Sidecar {
         self.send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).await;
     }
 
-    async fn call(&mut self, arguments: Value) {
-        self.request("ropewalk/callTool", json!({ "name": "several", "arguments": arguments })).await;
+    async fn call(&mut self, name: &str, arguments: Value) {
+        self.request("ropewalk/callTool", json!({ "name": name, "arguments": arguments })).await;
     }
 }
 
@@ -271,9 +242,10 @@ async fn forty_files_are_wholly_old_or_wholly_new_after_a_kill_at_any_moment() {
         let changes = (0..FILES).map(|number| {
             // Open and closed ones by turns.
             let number = number / 2 + number % 2 * OPEN;
-            json!({ "file_path": desk.path(number), "old": format!("state {old}"), "new": format!("state {new}") })
+            format!("*** Update File: {}\n@@\n-state {old}\n+state {new}\n", desk.path(number).display())
         });
-        sidecar.call(json!({ "changes": changes.collect::<Vec<_>>() })).await;
+        let patch = format!("*** Begin Patch\n{}*** End Patch\n", changes.collect::<String>());
+        sidecar.call("apply_patch", json!({ "patch": patch })).await;
         let moment = match below(8) {
             0..3 => Moment::Messages(1 + below(OPEN + 3)),
             3..5 => Moment::Bytes(below(6000)),
@@ -295,7 +267,7 @@ async fn forty_files_are_wholly_old_or_wholly_new_after_a_kill_at_any_moment() {
             desk.buffers[at].version += 1;
         }
         sidecar = desk.connect().await;
-        sidecar.call(json!({})).await;
+        sidecar.call("ls", json!({ "path": desk.folder })).await;
         let Came::Answer(result) = desk.answer(&mut sidecar, Moment::Never).await else { panic!("killed") };
         let states = desk.states();
         assert!(states.iter().all(|state| *state == states[0]), "{round} {moment:?}: {states:?} {result}");
@@ -312,7 +284,8 @@ async fn forty_files_are_wholly_old_or_wholly_new_after_a_kill_at_any_moment() {
     assert!(mixed > KILLS / 4, "{mixed} kills in the middle, {outcomes:?}");
     assert_eq!(outcomes.len(), 2, "both were seen: {outcomes:?}");
     // Nothing is left, beside the lock of the last one.
-    let journal = std::fs::read_dir(desk.state.join("journal")).unwrap();
+    let journal = std::fs::read_dir(desk.state.join("ropewalk/journal")).unwrap();
     let left: Vec<String> = journal.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
     assert!(left.iter().all(|name| Path::new(name).extension().is_some_and(|ending| ending == "lock")), "{left:?}");
+    assert_eq!(std::fs::read_dir(&desk.folder).unwrap().count(), FILES, "no temporary file is left");
 }

@@ -34,6 +34,7 @@ mod names;
 mod nested;
 mod outputs;
 mod preview;
+mod proposals;
 mod propose;
 mod questions;
 mod save;
@@ -64,6 +65,7 @@ pub use client_tools::{
 };
 pub use input::ToolInputParams;
 pub use outputs::{OutputParams, OutputText};
+pub use proposals::{AcceptParams, AcceptResult, RejectParams, RejectResult};
 pub use sessions::SessionAnswer;
 
 use crate::editor::{News, ToolEvent};
@@ -72,6 +74,7 @@ use crate::languages::Languages;
 use crate::outputs::Budget;
 use crate::permissions::{Rule, Trust};
 use crate::process::SystemPrograms;
+use crate::sessions::policy::Apply;
 use crate::sessions::{DEFAULT_SESSION, Session, Sessions};
 use crate::tool::{AnyTool, Context, Progress, ToolError};
 use crate::tools;
@@ -304,8 +307,11 @@ impl Dispatch {
             slot: self.slot(Some(lineage)),
             progress: reporter.progress.clone(),
             call: Arc::from(call_id.as_str()),
-            ..self.context(session, admitted.cancel.clone(), budget.max)
+            ..self.context(session, params.apply, admitted.cancel.clone(), budget.max)
         };
+        if context.workspace.proposes() {
+            lineage.propose();
+        }
         let name = self
             .tools
             .find(session, &params.name)
@@ -330,14 +336,16 @@ impl Dispatch {
         if let Some(member) = &admitted.member {
             member.arrive();
         }
-        if let Some(report) = made.as_ref().and_then(|made| made.report.as_ref()).filter(|_| current) {
+        let real = made.as_ref().filter(|made| current && !made.proposed);
+        if let Some(report) = real.and_then(|made| made.report.as_ref()) {
             self.late.reported(&session.id, report);
         }
         if let Some(news) = self.languages.late() {
             self.late.came(news);
         }
         let words = asking.words().into_iter().chain(notes).chain(change::told_jobs(&self.jobs.news(&session.id)));
-        let words = words.chain(self.workspace.recovery_news()).collect();
+        let judged = current.then(|| self.told_proposals(session)).flatten();
+        let words = words.chain(judged).chain(self.workspace.recovery_news()).collect();
         let changed = made.is_some();
         let ending = Ending { done: ended, made, news: self.late.take(&session.id), words };
         let folders = self.workspace.roots().folders;
@@ -368,6 +376,7 @@ impl Dispatch {
         self.keeper.remove(session.outputs().clear());
         if !self.sessions.knows(&session.id) {
             self.drop_session(&session.id);
+            self.workspace.proposals.forget(&session.id);
         }
     }
 
@@ -440,7 +449,12 @@ impl Dispatch {
                     if call.context.cancel.is_cancelled() {
                         return Err(cancelled("before anything was changed"));
                     }
-                    let stopped = match self.make(&mut call, &changes, so_far).await {
+                    let done = if Dispatch::proposing(&call, &changes) {
+                        self.lay(&mut call, &changes, so_far, admitted.epoch).await
+                    } else {
+                        self.make(&mut call, &changes, so_far).await
+                    };
+                    let stopped = match done {
                         Ok(()) => None,
                         Err(Stopped::Again(_)) if rounds < ROUNDS => {
                             rounds += 1;
@@ -456,7 +470,9 @@ impl Dispatch {
                     }
                     // The next call may start: nothing is waited for any more but what others say of the change.
                     admitted.lineage.release();
-                    self.settle(&mut call, so_far).await;
+                    if !so_far.proposed {
+                        self.settle(&mut call, so_far).await;
+                    }
                     return stopped.map_or(Ok(shape::Done::Changed), Err);
                 }
             }
@@ -469,10 +485,16 @@ impl Dispatch {
     }
 
     /// What a tool gets that makes no calls and is not listened to.
-    fn context(&self, session: &Arc<Session>, cancel: CancellationToken, budget: usize) -> Context {
+    fn context(
+        &self,
+        session: &Arc<Session>,
+        apply: Option<Apply>,
+        cancel: CancellationToken,
+        budget: usize,
+    ) -> Context {
         Context {
             session: Arc::clone(session),
-            workspace: Arc::clone(&self.workspace),
+            workspace: self.bound(session, apply),
             languages: Arc::clone(&self.languages),
             cancel,
             budget,
@@ -544,6 +566,7 @@ fn replaced(tool: &str) -> ToolError {
 /// How much of a change was made, for a call that makes changes.
 fn applied(made: &Made, failed: Option<&ToolError>) -> Option<AppliedPart> {
     match (made.edits.is_empty(), failed) {
+        _ if made.proposed => Some(AppliedPart::None),
         (_, None) => Some(AppliedPart::All),
         (false, Some(_)) => Some(AppliedPart::Some),
         // Sent, and nobody can say whether it landed: none of the three is true.

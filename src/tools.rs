@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use crate::ports::Clock;
 use crate::tool::{AnyTool, Context, ErrorKind, Progress, ToolError, erase};
+use crate::workspace::View;
 use crate::workspace::search::{Besides, Job, Run, Wanted};
 
 /// Every built-in tool.
@@ -85,6 +86,13 @@ async fn telling(run: &Run, progress: &Progress, clock: &dyn Clock) -> Infallibl
     loop {
         clock.sleep(TOLD_EVERY).await;
         progress.report(None, Some(&format!("{} files looked at", run.files())));
+    }
+}
+
+/// Shows language servers what is really there of a text: what is only proposed, they do not see.
+fn show(context: &Context, view: &View) {
+    if let Some(real) = view.real() {
+        context.languages.look(&real.target, real.language(), &real.text);
     }
 }
 

@@ -7,9 +7,11 @@ pub mod documents;
 pub mod large;
 pub mod paths;
 pub mod probe;
+pub mod proposals;
 pub mod search;
 pub mod view;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -19,10 +21,14 @@ pub use commit::{Committed, Fate, FileChange, Hunk, LineSpan, Preview, Rewrite, 
 pub use documents::{Documents, Snapshot};
 pub use paths::{Key, Roots, Target};
 pub use probe::Probe;
+pub use proposals::{Laid, Proposals};
 pub use view::{Source, View};
 
+use checkpoints::By;
+use proposals::{Accepting, PendingFile, Rejected, Selector};
+
 use crate::config::Settings;
-use crate::editor::Editor;
+use crate::editor::{ChangesChanged, Editor, News};
 use crate::ports::Ports;
 use crate::text::Text;
 
@@ -84,7 +90,8 @@ impl Refusal {
     }
 }
 
-/// Files and documents as one.
+/// Files and documents as one. A copy is a handle on the same.
+#[derive(Clone)]
 pub struct Workspace {
     /// The world.
     pub ports: Ports,
@@ -92,11 +99,22 @@ pub struct Workspace {
     pub editor: Arc<dyn Editor>,
     /// The mirror.
     pub documents: Arc<Documents>,
-    roots: RwLock<Roots>,
-    settings: RwLock<Arc<Settings>>,
+    /// What sessions propose.
+    pub proposals: Arc<Proposals>,
+    layer: Option<Layer>,
+    roots: Arc<RwLock<Roots>>,
+    settings: Arc<RwLock<Arc<Settings>>>,
     queues: commit::Queues,
     recovery: commit::Recovery,
-    state_dir: RwLock<Option<PathBuf>>,
+    state_dir: Arc<RwLock<Option<PathBuf>>>,
+}
+
+/// Whose proposals a handle shows.
+#[derive(Debug, Clone)]
+struct Layer {
+    session: Arc<str>,
+    /// Changes through this handle are to be proposed.
+    proposes: bool,
 }
 
 impl Workspace {
@@ -106,12 +124,46 @@ impl Workspace {
             ports,
             editor,
             documents,
-            roots: RwLock::default(),
-            settings: RwLock::default(),
+            proposals: Arc::default(),
+            layer: None,
+            roots: Arc::default(),
+            settings: Arc::default(),
             queues: commit::Queues::default(),
             recovery: commit::Recovery::default(),
-            state_dir: RwLock::default(),
+            state_dir: Arc::default(),
         }
+    }
+
+    /// A handle through which everything looks as one session sees it: what it proposes lies over the rest. `proposes`:
+    /// what is changed through it is to be proposed.
+    #[must_use]
+    pub fn of_session(&self, session: &str, proposes: bool) -> Workspace {
+        Workspace { layer: Some(Layer { session: Arc::from(session), proposes }), ..self.clone() }
+    }
+
+    /// The session as which this handle sees.
+    pub fn session(&self) -> Option<&str> {
+        self.layer.as_ref().map(|layer| &*layer.session)
+    }
+
+    /// Whether changes through this handle are to be proposed.
+    pub fn proposes(&self) -> bool {
+        self.layer.as_ref().is_some_and(|layer| layer.proposes)
+    }
+
+    /// Whether changes touch what the session of this handle proposes, so that they can only be proposed too.
+    pub fn touches_proposals<'a>(&self, changes: impl IntoIterator<Item = &'a FileChange>) -> bool {
+        let keys = changes.into_iter().flat_map(|change| match &change.fate {
+            Fate::Moved { to } => vec![&change.target.key, &to.key],
+            Fate::Stays | Fate::Deleted => vec![&change.target.key],
+        });
+        self.session().is_some_and(|session| self.proposals.touch(session, keys))
+    }
+
+    /// Tells the editor that what is proposed for files is another thing now.
+    pub(crate) fn tell_proposals(&self, uris: impl IntoIterator<Item = String>) {
+        let uris: BTreeSet<String> = uris.into_iter().collect();
+        self.editor.tell(News::Changes(ChangesChanged { uris: uris.into_iter().collect() }));
     }
 
     /// The folders.
@@ -174,6 +226,10 @@ impl Workspace {
 
     /// What a change would do now. Changes nothing.
     pub async fn preview(&self, change: &FileChange) -> Result<Preview, Refusal> {
+        if self.touches_proposals([change]) {
+            let previews = self.preview_set(std::slice::from_ref(change)).await?;
+            return previews.into_iter().next().ok_or_else(|| Refusal::new(RefusalKind::Failed, "Nothing to look at."));
+        }
         commit::preview(&self.desk(), change).await
     }
 
@@ -183,6 +239,49 @@ impl Workspace {
         commit::commit(self.desk(), change.clone(), cancel).await
     }
 
+    /// Puts changes into what the session of this handle proposes, all of them or none.
+    pub async fn lay(&self, by: &By, changes: &[FileChange]) -> Result<Vec<Laid>, Refusal> {
+        let Some(session) = self.session() else {
+            return Err(Refusal::new(RefusalKind::Failed, "Without a session nothing can be proposed."));
+        };
+        let (me, session, by, changes) = (self.clone(), session.to_owned(), by.clone(), changes.to_vec());
+        commit::apart(move || proposals::layer::lay(&me, &session, &by, &changes)).await
+    }
+
+    /// What accepting some of what the session of this handle proposes comes to. `edited`: the person's own text for it.
+    pub async fn accepting(&self, selector: &Selector, edited: Option<String>) -> Result<Vec<Accepting>, Refusal> {
+        let (me, selector) = (self.clone(), selector.clone());
+        commit::apart(move || {
+            let session = me.session().unwrap_or_default();
+            proposals::judge::accepting(&me, session, &selector, edited.as_deref())
+        })
+        .await
+    }
+
+    /// What sessions propose (all of them: `None`), for one file or all of them, over what the files are now.
+    pub async fn pending(&self, session: Option<&str>, key: Option<Key>) -> Vec<PendingFile> {
+        let (me, session) = (self.clone(), session.map(str::to_owned));
+        let look = commit::apart(move || {
+            for name in me.proposals.sessions() {
+                if session.as_ref().is_none_or(|session| *session == name) {
+                    proposals::layer::refresh_all(&me, &name);
+                }
+            }
+            Ok(me.proposals.pending(session.as_deref(), key.as_ref()))
+        });
+        look.await.unwrap_or_default()
+    }
+
+    /// Drops some of what the session of this handle proposes.
+    pub async fn reject(&self, selector: &Selector, feedback: Option<&str>) -> Result<Vec<Rejected>, Refusal> {
+        let (me, selector, feedback) = (self.clone(), selector.clone(), feedback.map(str::to_owned));
+        commit::apart(move || {
+            let session = me.session().unwrap_or_default();
+            proposals::judge::reject(&me, session, &selector, feedback.as_deref())
+        })
+        .await
+    }
+
     /// Several changes, in order, as one change a file: those that follow one another on one file are composed.
     pub fn compose(&self, changes: &[FileChange]) -> Result<Vec<FileChange>, Refusal> {
         commit::compose(changes)
@@ -190,6 +289,10 @@ impl Workspace {
 
     /// What changes that are made together would do now, each of them; they are composed already. Changes nothing.
     pub async fn preview_set(&self, changes: &[FileChange]) -> Result<Vec<Preview>, Refusal> {
+        if let Some(session) = self.session().filter(|_| self.touches_proposals(changes)) {
+            let (me, session, changes) = (self.clone(), session.to_owned(), changes.to_vec());
+            return commit::apart(move || proposals::layer::preview(&me, &session, &changes)).await;
+        }
         commit::preview_set(&self.desk(), changes).await
     }
 

@@ -92,6 +92,8 @@ impl Dispatch {
         for gone in dropped {
             debug!(session = gone, "dropped a session that was idle for long");
             self.drop_session(&gone);
+            // What it proposes is kept, and comes back with it.
+            self.workspace.proposals.forget(&gone);
         }
         session
     }

@@ -109,6 +109,7 @@ mod tests {
             unified_diff: unified_diff.into(),
             deleted: false,
             moved_to: None,
+            hunk_ids: Vec::new(),
         }
     }
 

@@ -9,6 +9,7 @@ pub use crate::permissions::{DecisionKind, Requirement};
 
 use crate::languages::{DiagnosticsReport, Wait};
 use crate::outputs::OutputKind;
+use crate::sessions::policy::Apply;
 use crate::tool::{Capability, Content, ErrorKind};
 use crate::workspace::Hunk;
 
@@ -34,6 +35,9 @@ pub struct CallParams {
     pub work_done_token: Option<Value>,
     /// At most so many bytes of text in the answer, below the settings' limit.
     pub max_bytes: Option<usize>,
+    /// What becomes of its changes: `propose` lets a person accept or reject them, also where the session makes its
+    /// changes at once; `now` does not make them at once where the session proposes.
+    pub apply: Option<Apply>,
     /// How long to wait for diagnostics.
     pub diagnostics: Wait,
 }
@@ -82,6 +86,9 @@ pub struct EditResult {
     pub hunks: Vec<Hunk>,
     /// The change.
     pub unified_diff: String,
+    /// Where it is only proposed: the names of its hunks, for `accept` and `reject`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hunk_ids: Vec<String>,
     /// Whether the file is deleted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deleted: bool,
@@ -170,6 +177,9 @@ pub struct CallResult {
     /// How much of a change was made; absent for calls that change nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub applied: Option<AppliedPart>,
+    /// Nothing was applied: `edits` is what the call proposes, for a person to accept or reject.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub proposed: bool,
     /// What was changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edits: Option<Vec<EditResult>>,

@@ -43,6 +43,8 @@ pub(super) struct Made {
     pub report: Option<DiagnosticsReport>,
     /// Each text that was changed: its hash before, if there was one, and after.
     pub texts: Vec<(Key, Option<String>, String)>,
+    /// Nothing was made: it is only proposed.
+    pub proposed: bool,
     /// For each of `settling` its place in `told`: of what is deleted nothing is waited for.
     pub(super) places: Vec<usize>,
 }
@@ -215,6 +217,7 @@ impl Dispatch {
             hunks: committed.hunks,
             unified_diff: committed.unified_diff,
             deleted: committed.fate == Fate::Deleted,
+            hunk_ids: Vec::new(),
             moved_to: match &committed.fate {
                 Fate::Moved { to } => Some(to.uri.clone()),
                 Fate::Stays | Fate::Deleted => None,
@@ -236,7 +239,7 @@ impl Dispatch {
     }
 
     /// Tells our language servers what became of a file on the disk.
-    fn tell_servers(&self, committed: &Committed) {
+    pub(super) fn tell_servers(&self, committed: &Committed) {
         // They know a file by where it is, and not by a link to it that the call named.
         let tell = |target: &Target, kind| {
             let uri = match &target.key {
@@ -367,7 +370,7 @@ fn led(target: &Target) -> Option<(String, String)> {
     (named != *path).then(|| (visible(&named), visible(path)))
 }
 
-fn told_hunks(hunks: &[Hunk]) -> String {
+pub(super) fn told_hunks(hunks: &[Hunk]) -> String {
     const TOLD: usize = 8;
     let mut told: Vec<String> = hunks
         .iter()
@@ -402,6 +405,6 @@ pub(crate) fn lines(text: &Text) -> usize {
     text.line_count() - usize::from(last_is_empty)
 }
 
-fn counted(count: usize, what: &str) -> String {
+pub(super) fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

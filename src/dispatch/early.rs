@@ -83,7 +83,7 @@ impl Dispatch {
         let budget = Budget::new(&stamp.settings.output, session.wanted().max_bytes(None)).max;
         let session = Arc::new(session.fork());
         let cancel = CancellationToken::new();
-        let context = self.context(&session, cancel.clone(), budget);
+        let context = self.context(&session, None, cancel.clone(), budget);
         let (sender, outcome) = oneshot::channel();
         let (entry, given) = (Arc::clone(entry), arguments.clone());
         let clock = Arc::clone(&self.workspace.ports.clock);

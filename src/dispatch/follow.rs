@@ -72,6 +72,7 @@ impl Dispatch {
             unified_diff: followed.unified_diff,
             deleted: false,
             moved_to: None,
+            hunk_ids: Vec::new(),
         });
         made.places.push(made.told.len() - 1);
         let prepared = made.settling[at].0.then(followed.before);

@@ -283,7 +283,7 @@ impl Dispatch {
         }
         if on.repeats
             && let (Some(failed), Some(file)) = (failed, &watched.edits)
-            && hash_of(&self.workspace, file).await == Some(failed.hash)
+            && hash_of(&call.context.workspace, file).await == Some(failed.hash)
         {
             faults.push(("repeats", format!(
                 "This very call of `{}` has failed already, and the text has not changed since. Change the call. It failed \
@@ -325,7 +325,7 @@ impl Dispatch {
         let failed = match (failed, &*edits) {
             // What these say depends on nothing but the arguments and the text.
             (Some(error), Some(file)) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Ambiguous) => {
-                let hash = hash_of(&self.workspace, file).await;
+                let hash = hash_of(&self.bound(session, None), file).await;
                 let why = beginning(&error.message);
                 hash.filter(|_| self.world.changes() == world).map(|hash| FailedEdit { hash, why })
             }

@@ -5,7 +5,7 @@
 //! and sessions that are called into form a tree, along whose branches waiting only goes down.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::config::Mode;
 use crate::ports::Clock;
 use crate::sessions::Session;
+use crate::sessions::policy::Apply;
 use crate::tool::{Content, ErrorKind, Listed, NestedCall, NestedResult, Slot, ToolError};
 
 use super::schedule::Ticket;
@@ -41,6 +42,8 @@ pub(super) struct Lineage {
     ticket: Mutex<Option<Arc<Ticket>>>,
     parents: Mutex<Option<Arc<Ticket>>>,
     children: AtomicU64,
+    /// What it changes is only proposed, and so is what those change that it makes.
+    proposes: AtomicBool,
     within: Mutex<Within>,
     ended: Notify,
 }
@@ -75,9 +78,15 @@ impl Lineage {
             ticket: Mutex::new(Some(Arc::new(ticket))),
             parents: Mutex::new(parents),
             children: AtomicU64::new(0),
+            proposes: AtomicBool::new(false),
             within: Mutex::default(),
             ended: Notify::new(),
         })
+    }
+
+    /// What it changes is only proposed.
+    pub(super) fn propose(&self) {
+        self.proposes.store(true, Ordering::Relaxed);
     }
 
     /// Its place in its line; `None` once it was given up.
@@ -277,7 +286,9 @@ impl Dispatch {
         let own = parent.session.id.clone();
         let session = call.session.unwrap_or_else(|| own.clone());
         let child = parent.children.fetch_add(1, Ordering::Relaxed) + 1;
+        let apply = parent.proposes.load(Ordering::Relaxed).then_some(Apply::Propose);
         let params = CallParams {
+            apply,
             session_id: Some(session.clone()),
             turn_id: parent.turn.clone().filter(|_| session == own),
             call_id: Some(format!("{}.{child}", parent.call_id)),

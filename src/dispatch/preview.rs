@@ -121,7 +121,7 @@ impl Dispatch {
         let call_id = params.call_id.clone().unwrap_or_default();
         let context = Context {
             call: Arc::from(call_id.as_str()),
-            ..self.context(&session, CancellationToken::new(), budget.max)
+            ..self.context(&session, params.apply, CancellationToken::new(), budget.max)
         };
         let mut timing = Timing::default();
         let call = Call {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tracing::warn;
 
-use crate::permissions::{Judgement, Place, Policy, Reach, arity, judge, suggest};
+use crate::permissions::{DecisionKind, Judgement, Place, Policy, Reach, Rule, arity, judge, suggest};
 use crate::text::{BOM, Text, diff};
 use crate::tool::{Access, Context, ErrorKind, Plan, ToolError};
 use crate::workspace::commit::Rewrite;
@@ -104,7 +104,16 @@ fn ends(change: &FileChange) -> Vec<&Target> {
 }
 
 fn judged(entry: &Entry, context: &Context, access: &Access, reads: &[Target], writes: &[Target]) -> Judgement {
-    judge(entry.traits().name, entry.rule, &reach(access, reads, writes), &policy(context))
+    let (reach, policy) = (reach(access, reads, writes), policy(context));
+    let usual = judge(entry.traits().name, entry.rule, &reach, &policy);
+    let writes = matches!(entry.rule, Rule::Write | Rule::ReadOrWrite) && !reach.writes.is_empty();
+    let only_writes = writes && reach.commands.is_empty() && reach.hosts.is_empty();
+    if usual.decision != DecisionKind::Ask || !only_writes || !context.workspace.proposes() {
+        return usual;
+    }
+    // What is only proposed changes nothing, and a person judges it later; the answer shows what is there all the same.
+    let reads = reach.reads.into_iter().chain(reach.writes).collect();
+    judge("read", Rule::Read, &Reach { reads, ..Reach::default() }, &policy)
 }
 
 /// The allow rule that would let a call pass that is asked about, if one rule can say so.

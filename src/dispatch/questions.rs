@@ -164,7 +164,7 @@ impl Dispatch {
         let entry = self.tools.find(session, &params.name).ok()?;
         let arguments = entry.ready(params.arguments.as_ref()).ok()?.arguments;
         let budget = Budget::new(&self.workspace.settings().output, params.max_bytes);
-        let context = self.context(session, cancel, budget.max);
+        let context = self.context(session, params.apply, cancel, budget.max);
         let mut timing = Timing::default();
         let call = Call {
             params: &params,

@@ -69,7 +69,10 @@ impl Dispatch {
                 let cancelled = self.cancel(Some(&id), None, None);
                 self.sessions.close(&id);
                 self.drop_session(&id);
-                self.act(session, move |_, _| CloseResult { cancelled })
+                self.act(session, move |dispatch, session| {
+                    dispatch.drop_proposals(session);
+                    CloseResult { cancelled }
+                })
             }
             SessionRequest::Reset(_) => {
                 session.turn_over();
@@ -77,6 +80,7 @@ impl Dispatch {
                 self.drop_session(&id);
                 self.act(session, move |dispatch, session| {
                     dispatch.world_changed();
+                    dispatch.drop_proposals(session);
                     let mut files = Vec::new();
                     dispatch.moded(session, |session| files = session.reset());
                     dispatch.keeper.remove(files);

@@ -150,6 +150,7 @@ pub(super) fn shape(ending: Ending, named: Named, keeping: &Keeping<'_>, timing:
         }
     }
     let applied = made.as_ref().and_then(|made| super::applied(made, failed.as_ref()));
+    let proposed = made.as_ref().is_some_and(|made| made.proposed && failed.is_none());
     let (mut edits, mut diagnostics) = (None, None);
     if let Some(made) = made {
         if failed.is_some() && !made.edits.is_empty() {
@@ -201,6 +202,7 @@ pub(super) fn shape(ending: Ending, named: Named, keeping: &Keeping<'_>, timing:
         structured_content: structured,
         error: failed.map(|error| CallError { kind: error.kind, data: data.unwrap_or(Value::Null) }),
         applied,
+        proposed,
         edits,
         diagnostics,
         output,

@@ -9,11 +9,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::config::Settings;
+use crate::dispatch::{AcceptParams, AcceptResult, RejectParams, RejectResult};
 use crate::dispatch::{
     BatchParams, BatchResult, CallParams, CallResult, ListToolsParams, ListedTool, OutputParams, OutputText,
     PreviewResult, RegisterToolsParams, RegisterToolsResult, ToolInputParams, UnregisterToolsParams,
     UnregisterToolsResult,
 };
+use crate::editor::ChangesChanged;
 use crate::editor::{
     ApprovalsChanged, ApproveParams, ApproveResult, FileChanged, FormatParams, FormatResult, JobInfo, JobsChanged,
     ModeChanged, Resync, RunToolParams, RunToolResult, SaveParams, SaveResult, TodosChanged, ToolEvent, ToolsChanged,
@@ -53,6 +55,12 @@ pub const DIAGNOSTIC_PROGRESS: &str = "ropewalk/diagnosticProgress";
 pub const DID_CHANGE_CONTEXT: &str = "ropewalk/didChangeContext";
 /// `ropewalk/didChangeTrust`
 pub const DID_CHANGE_TRUST: &str = "ropewalk/didChangeTrust";
+/// `ropewalk/accept`
+pub const ACCEPT: &str = "ropewalk/accept";
+/// `ropewalk/reject`
+pub const REJECT: &str = "ropewalk/reject";
+/// `ropewalk/changesChanged`
+pub const CHANGES_CHANGED: &str = "ropewalk/changesChanged";
 /// `ropewalk/approve`
 pub const APPROVE: &str = "ropewalk/approve";
 /// `ropewalk/approvalsChanged`
@@ -173,11 +181,13 @@ const fn notification<P: JsonSchema>(name: &'static str, direction: Direction) -
 
 /// Every method of ours, sorted by name.
 pub const METHODS: &[Method] = &[
+    request::<AcceptParams, AcceptResult>(ACCEPT, Direction::ToSidecar),
     notification::<ApprovalsChanged>(APPROVALS_CHANGED, Direction::ToEditor),
     request::<ApproveParams, ApproveResult>(APPROVE, Direction::ToEditor),
     request::<CallParams, CallResult>(CALL_TOOL, Direction::ToSidecar),
     request::<BatchParams, BatchResult>(CALL_TOOLS, Direction::ToSidecar),
     request::<CancelParams, CancelResult>(CANCEL, Direction::ToSidecar),
+    notification::<ChangesChanged>(CHANGES_CHANGED, Direction::ToEditor),
     request::<SessionRef, CloseResult>(CLOSE_SESSION, Direction::ToSidecar),
     notification::<DiagnosticProgressParams>(DIAGNOSTIC_PROGRESS, Direction::ToSidecar),
     request::<DiagnosticsParams, DiagnosticsReport>(DIAGNOSTICS, Direction::ToSidecar),
@@ -203,6 +213,7 @@ pub const METHODS: &[Method] = &[
     request::<CallParams, PreviewResult>(PREVIEW_CALL, Direction::ToSidecar),
     request::<DocumentParams, ()>(PULL_DIAGNOSTICS, Direction::ToEditor),
     request::<RegisterToolsParams, RegisterToolsResult>(REGISTER_TOOLS, Direction::ToSidecar),
+    request::<RejectParams, RejectResult>(REJECT, Direction::ToSidecar),
     request::<SessionRef, CloseResult>(RESET_SESSION, Direction::ToSidecar),
     request::<DocumentParams, Resync>(RESYNC, Direction::ToEditor),
     request::<RunToolParams, RunToolResult>(RUN_TOOL, Direction::ToEditor),
@@ -358,7 +369,7 @@ pub struct DocumentParams {
 pub struct DocumentTextParams {
     /// The document or file.
     pub uri: String,
-    /// The session whose view it is; absent: the default one.
+    /// The session whose view it is, with what it proposes; absent: without anybody's proposals.
     #[serde(default)]
     pub session_id: Option<String>,
 }

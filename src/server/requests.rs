@@ -1,6 +1,7 @@
 //! Our own requests: what of each happens at once, in order, and what is then done beside the reader.
 
 mod outputs;
+mod proposals;
 mod registry;
 mod sessions;
 
@@ -17,7 +18,7 @@ use tower_lsp::jsonrpc::{Error, ErrorCode};
 
 use crate::dispatch::CallParams;
 use crate::languages::Wait;
-use crate::workspace::{Refusal, Snapshot};
+use crate::workspace::{Refusal, Snapshot, View};
 
 mod sched;
 
@@ -45,6 +46,8 @@ impl Front {
     /// Begins one of our own requests; `None` when the method is not one of them.
     pub(super) fn begin(self: &Arc<Self>, method: &str, params: &Value) -> Option<Result<Started, Error>> {
         let begin = match method {
+            protocol::ACCEPT => Front::begin_accept,
+            protocol::REJECT => Front::begin_reject,
             protocol::CALL_TOOL => Front::begin_call,
             protocol::CALL_TOOLS => Front::begin_batch,
             protocol::JOBS => Front::begin_jobs,
@@ -130,13 +133,35 @@ impl Front {
         let front = Arc::clone(self);
         Ok(uncancelled(
             async move {
-                match front.document_text(&params.uri, snapshot).await {
+                let text = match params.session_id {
+                    Some(session) => front.document_text_of(&params.uri, session, snapshot).await,
+                    None => front.document_text(&params.uri, snapshot).await,
+                };
+                match text {
                     Ok(text) => write(&text),
                     Err(refusal) => Err(Error::invalid_params(refusal.message)),
                 }
             }
             .boxed(),
         ))
+    }
+
+    /// A text as a session sees it: with what it proposes.
+    async fn document_text_of(
+        &self,
+        uri: &str,
+        session: String,
+        snapshot: Option<Snapshot>,
+    ) -> Result<DocumentText, Refusal> {
+        if let Some(workspace) = Arc::clone(&self.rooms.calls).seen_by(session).await {
+            let view = workspace.view(&workspace.resolve(uri)?).await?;
+            if view.proposed() {
+                let text = view.text.to_string();
+                let version = view.real().and_then(View::version);
+                return Ok(DocumentText { version, hash: crate::text::hash(&text), unsaved: true, text });
+            }
+        }
+        self.document_text(uri, snapshot).await
     }
 
     async fn document_text(&self, uri: &str, snapshot: Option<Snapshot>) -> Result<DocumentText, Refusal> {

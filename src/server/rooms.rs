@@ -10,6 +10,7 @@ use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
+use crate::dispatch::{AcceptParams, AcceptResult, RejectParams, RejectResult};
 use crate::dispatch::{
     BatchParams, BatchResult, CallParams, CallResult, Dispatch, ListToolsParams, ListedTool, OutputParams, OutputText,
     PreviewResult, RegisterToolsParams, RegisterToolsResult, SessionAnswer, ToolInfo, ToolInputParams,
@@ -87,6 +88,19 @@ pub trait Calls: Send + Sync + 'static {
         let (session, _) = request.names();
         let message = format!("There are no sessions here, and none called {}.", session.unwrap_or("default"));
         std::future::ready(Err(ToolError::new(ErrorKind::Unavailable, message))).boxed()
+    }
+    /// A person accepts what is proposed.
+    fn accept(self: Arc<Self>, _: AcceptParams) -> BoxFuture<'static, Result<AcceptResult, ToolError>> {
+        std::future::ready(Ok(AcceptResult::default())).boxed()
+    }
+    /// A person rejects what is proposed.
+    fn reject(self: Arc<Self>, _: RejectParams) -> BoxFuture<'static, Result<RejectResult, ToolError>> {
+        std::future::ready(Ok(RejectResult::default())).boxed()
+    }
+    /// The files as a session sees them, with what it proposes. `None`: as everybody does.
+    fn seen_by(self: Arc<Self>, session: String) -> BoxFuture<'static, Option<Arc<Workspace>>> {
+        let _ = session;
+        std::future::ready(None).boxed()
     }
     /// A file changed, by whomever.
     fn world_changed(&self) {}
@@ -227,6 +241,18 @@ impl Calls for Dispatch {
 
     fn session(self: Arc<Self>, request: SessionRequest) -> SessionAnswer {
         self.ask_session(request)
+    }
+
+    fn accept(self: Arc<Self>, params: AcceptParams) -> BoxFuture<'static, Result<AcceptResult, ToolError>> {
+        Dispatch::accept(&self, params)
+    }
+
+    fn reject(self: Arc<Self>, params: RejectParams) -> BoxFuture<'static, Result<RejectResult, ToolError>> {
+        Dispatch::reject(&self, params)
+    }
+
+    fn seen_by(self: Arc<Self>, session: String) -> BoxFuture<'static, Option<Arc<Workspace>>> {
+        async move { Some(Dispatch::seen_by(&self, Some(&session)).await) }.boxed()
     }
 
     fn world_changed(&self) {

@@ -94,7 +94,7 @@ pub enum Apply {
     /// They are made.
     #[default]
     Now,
-    /// They wait for the person. Not available yet.
+    /// They wait for the person: only the session sees them until they are accepted.
     Propose,
 }
 
@@ -268,6 +268,11 @@ impl Wanted {
         }
     }
 
+    /// What becomes of its edits.
+    pub fn apply(&self) -> Apply {
+        self.asked.apply.unwrap_or_default()
+    }
+
     /// Whether edited documents are saved; never by an editor that does not do it (`saves`).
     pub fn save(&self, saves: bool) -> Save {
         self.asked.save.filter(|_| saves).unwrap_or_default()
@@ -337,13 +342,6 @@ impl Wanted {
                 refuse(format!("rules.{field}[{index}]"), rule.clone(), format!("{}{then}", fault.why));
             }
         }
-        if asked.apply == Some(Apply::Propose) {
-            refuse(
-                "apply".to_owned(),
-                "propose".to_owned(),
-                "it is not available yet; edits are made at once".to_owned(),
-            );
-        }
         let save = self.save(around.saves);
         if let Some(wish) = asked.save.filter(|wish| *wish != save) {
             let wish = if wish == Save::Always { "always" } else { "ifClean" };
@@ -373,7 +371,7 @@ impl Wanted {
             mode,
             tools: asked.tools.clone().unwrap_or_default(),
             rules,
-            apply: Apply::Now,
+            apply: self.apply(),
             save,
             budgets: Budgets { max_bytes: Some(self.max_bytes(None).map_or(most, |wish| wish.min(most))) },
             guards,
@@ -440,16 +438,8 @@ mod tests {
         let folders = vec![Some("/w/part".to_owned()), Some("/elsewhere".to_owned()), None];
         let wanted = Wanted { asked, folders, person: None };
         let effective = effective(&wanted, false, &settings(Mode::Build));
-        let expected = [
-            "roots[1]",
-            "roots[2]",
-            "rules.allow[0]",
-            "rules.deny[0]",
-            "apply",
-            "save",
-            "budgets.maxBytes",
-            "guards.repeats",
-        ];
+        let expected =
+            ["roots[1]", "roots[2]", "rules.allow[0]", "rules.deny[0]", "save", "budgets.maxBytes", "guards.repeats"];
         assert_eq!(told(&effective), expected);
         assert_eq!(effective.roots, Some(vec!["file:///w/part".to_owned()]));
         assert_eq!((effective.apply, effective.save), (Apply::Now, Save::Never));

@@ -100,11 +100,7 @@ impl Tool for Read {
             Probe::Other => {}
         }
         let view = context.workspace.view(&target).await?;
-        let language = match &view.source {
-            Source::Open { snapshot, .. } => Some(snapshot.language_id.as_str()),
-            Source::Disk { .. } => None,
-        };
-        context.languages.look(&view.target, language, &view.text);
+        super::show(context, &view);
         Ok(file(context, &view, ask))
     }
 }

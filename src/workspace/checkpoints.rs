@@ -9,5 +9,8 @@ mod book;
 mod ledger;
 mod revert;
 
+pub(in crate::workspace) use ledger::Kept as KeptLedger;
+pub(in crate::workspace) use revert::revert;
+
 pub use book::{Change, Checkpoints, Pending, Selection};
 pub use ledger::{By, Ledger, Left, Mark, MarkId, Undo};

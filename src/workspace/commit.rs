@@ -30,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 use crate::config::Settings;
 use crate::editor::{Editor, Origin};
 use crate::ports::{Clock, Ports};
-use crate::text::{BOM, Splice, Text};
+use crate::text::{BOM, LineBreaks, Splice, Text};
 
 pub use queues::Queues;
 pub use set::SetRefused;
@@ -295,6 +295,18 @@ pub(super) async fn preview(desk: &Desk, change: &FileChange) -> Result<Preview,
     .await
 }
 
+/// What a change would do to a text that is not there yet. Blocking. The text has no byte order mark.
+pub(super) fn preview_over(before: Option<Text>, breaks: LineBreaks, change: &FileChange) -> Result<Preview, Refusal> {
+    let shape::Shaped { rewritten, after } = match &before {
+        Some(before) => shape::shape(before, &*change.rewrite)?,
+        None => shape::shape_new(&*change.rewrite, breaks)?,
+    };
+    let empty = Text::new("", breaks);
+    let diff = shape::unified(&change.target.shown, before.as_ref().unwrap_or(&empty), &after);
+    let unified_diff = set::with_fate(change, diff);
+    Ok(Preview { before, after, rewritten, unified_diff })
+}
+
 /// Runs a rewrite where it may take its time.
 async fn shape_apart(before: &Text, rewrite: &Arc<dyn Rewrite>) -> Result<shape::Shaped, Refusal> {
     let (before, rewrite) = (before.clone(), Arc::clone(rewrite));
@@ -302,7 +314,9 @@ async fn shape_apart(before: &Text, rewrite: &Arc<dyn Rewrite>) -> Result<shape:
 }
 
 /// Runs blocking work; a panic in it goes on in the caller.
-async fn apart<T: Send + 'static>(work: impl FnOnce() -> Result<T, Refusal> + Send + 'static) -> Result<T, Refusal> {
+pub(super) async fn apart<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
+) -> Result<T, Refusal> {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
         Err(failed) => match failed.try_into_panic() {

@@ -1,11 +1,12 @@
 //! What a name leads to, before it is read as text: a folder, or how a file begins and how long it is.
 
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::ports::{DirEntry, Disk, FileKind};
 
 use super::paths::{Key, Target, uri_of_path};
+use super::proposals::layer;
 use super::search::visible;
 use super::{Refusal, RefusalKind, Workspace};
 
@@ -53,6 +54,10 @@ impl Entry {
 /// See [`Workspace::probe`].
 pub(super) async fn probe(workspace: &Workspace, target: &Target) -> Result<Probe, Refusal> {
     let Key::File(path) = &target.key else { return Ok(Probe::Other) };
+    let names = proposed(workspace, path).await;
+    if names.iter().any(|(below, _)| below.as_os_str().is_empty()) {
+        return Ok(Probe::Other);
+    }
     if workspace.documents.get(&target.key).is_some() {
         return Ok(Probe::Other);
     }
@@ -61,14 +66,48 @@ pub(super) async fn probe(workspace: &Workspace, target: &Target) -> Result<Prob
         |what: String| Refusal::new(RefusalKind::Failed, format!("Looking at {} failed: {what}.", target.shown));
     let looked = tokio::task::spawn_blocking(move || look(&*disk, &folder)).await;
     match looked.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))? {
-        Probe::Folder(entries) => Ok(Probe::Folder(with_open(workspace, path, entries))),
+        Probe::Folder(entries) => Ok(Probe::Folder(with_proposed(path, &names, with_open(workspace, path, entries)))),
         Probe::Other => {
             // A folder may be there only by what is open in it.
-            let entries = with_open(workspace, path, Vec::new());
+            let entries = with_proposed(path, &names, with_open(workspace, path, Vec::new()));
             Ok(if entries.is_empty() { Probe::Other } else { Probe::Folder(entries) })
         }
         file @ Probe::File { .. } => Ok(file),
     }
+}
+
+/// The names at or below a path, from there, under which the session of this handle sees a text that it proposes, or
+/// (false) does not see what is there.
+async fn proposed(workspace: &Workspace, folder: &Path) -> Vec<(PathBuf, bool)> {
+    let session = workspace.session().filter(|session| workspace.proposals.any(session));
+    let Some(session) = session.map(str::to_owned) else { return Vec::new() };
+    let workspace = workspace.clone();
+    let searched = tokio::task::spawn_blocking(move || layer::searched(&workspace, &session)).await;
+    let (texts, hidden) = searched.unwrap_or_default();
+    let keys = texts.into_iter().map(|(key, _)| (key, true)).chain(hidden.into_iter().map(|key| (key, false)));
+    let below = keys.filter_map(|(key, there)| match key {
+        Key::File(path) => Some((path.strip_prefix(folder).ok()?.to_owned(), there)),
+        Key::Unnamed(_) => None,
+    });
+    below.collect()
+}
+
+/// The entries of a folder as they are with what is proposed below it.
+fn with_proposed(folder: &Path, names: &[(PathBuf, bool)], mut entries: Vec<Entry>) -> Vec<Entry> {
+    for (below, there) in names {
+        let mut parts = below.components();
+        let Some(first) = parts.next() else { continue };
+        let kind = if parts.next().is_some() { FileKind::Directory } else { FileKind::File };
+        let entry = Entry::new(folder, DirEntry::new(first.as_os_str(), kind));
+        let known = entries.iter().position(|other| (&other.name, &other.uri) == (&entry.name, &entry.uri));
+        match known {
+            Some(at) if !there && kind == FileKind::File => drop(entries.remove(at)),
+            None if *there => entries.push(Entry { unsaved: true, ..entry }),
+            _ => {}
+        }
+    }
+    entries.sort_by(|a, b| (&a.name, &a.uri).cmp(&(&b.name, &b.uri)));
+    entries
 }
 
 /// The entries of a folder, with those that are there only by documents open in it or below it; sorted by name.

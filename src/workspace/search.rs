@@ -67,7 +67,8 @@ pub struct Job {
 
 impl Workspace {
     /// Prepares a search below `path` (a folder, a file, an open document; absent: all workspace folders and the
-    /// documents without a file). `proposals` lie over the open documents.
+    /// documents without a file). `proposals` lie over the open documents, and over these what the session of this handle
+    /// proposes.
     pub fn job(
         &self,
         path: Option<&str>,
@@ -76,7 +77,16 @@ impl Workspace {
         proposals: &[(Key, Text)],
     ) -> Result<Job, Refusal> {
         let settings = self.settings();
-        let overlay = Overlay::new(&self.documents.all(), proposals);
+        let (mut proposals, mut hidden) = (proposals.to_vec(), Vec::new());
+        if let Some(session) = self.session() {
+            let own = super::proposals::layer::searched(self, session);
+            proposals.extend(own.0);
+            hidden = own.1;
+        }
+        let mut overlay = Overlay::new(&self.documents.all(), &proposals);
+        for key in &hidden {
+            overlay.hide(key);
+        }
         let (scope, roots) = (Scope::of(self, path, &overlay)?, self.roots());
         let folders = scope.bases.iter().map(|base| base.folder.as_path());
         let wanted = Wanted {

@@ -11,6 +11,7 @@ use crate::text::{BOM, LineBreaks, LineEnds, Text, hash_bytes};
 use super::codec::{self, Codec, CodecError, Decoded};
 use super::documents::{Snapshot, Sync};
 use super::paths::{Key, Target, not_open, uri_of_path};
+use super::proposals::layer;
 use super::search::visible;
 use super::{Refusal, RefusalKind, Workspace};
 
@@ -56,6 +57,11 @@ pub enum Source {
         /// SHA-256 of the bytes, hex: what a commit must still find there.
         bytes_hash: String,
     },
+    /// What the session proposes, which is nowhere yet.
+    Proposed {
+        /// What is really there; `None`: no such file.
+        real: Option<Box<View>>,
+    },
 }
 
 impl View {
@@ -66,13 +72,35 @@ impl View {
 
     /// Whether the user has changes here that are not on the disk.
     pub fn unsaved(&self) -> bool {
-        matches!(self.source, Source::Open { unsaved: true, .. })
+        matches!(self.source, Source::Open { unsaved: true, .. } | Source::Proposed { .. })
+    }
+
+    /// Whether it is only proposed.
+    pub fn proposed(&self) -> bool {
+        matches!(self.source, Source::Proposed { .. })
+    }
+
+    /// What is really there, without what the session proposes; `None`: nothing.
+    pub fn real(&self) -> Option<&View> {
+        match &self.source {
+            Source::Proposed { real } => real.as_deref(),
+            Source::Open { .. } | Source::Disk { .. } => Some(self),
+        }
+    }
+
+    /// The editor's name for its language, if it is open.
+    pub fn language(&self) -> Option<&str> {
+        match &self.source {
+            Source::Open { snapshot, .. } => Some(&snapshot.language_id),
+            Source::Disk { .. } => None,
+            Source::Proposed { real } => real.as_ref()?.language(),
+        }
     }
 
     /// How the bytes on the disk stand for the text; `None` for a document, which is text for the editor.
     pub fn encoding(&self) -> Option<&'static str> {
         match &self.source {
-            Source::Open { .. } => None,
+            Source::Open { .. } | Source::Proposed { .. } => None,
             Source::Disk { codec, .. } => Some(codec.name()),
         }
     }
@@ -91,34 +119,40 @@ impl View {
     pub fn version(&self) -> Option<i32> {
         match &self.source {
             Source::Open { snapshot, .. } => Some(snapshot.version),
-            Source::Disk { .. } => None,
+            Source::Disk { .. } | Source::Proposed { .. } => None,
         }
     }
 }
 
 /// See [`Workspace::view`].
 pub(super) async fn view(workspace: &Workspace, target: &Target) -> Result<View, Refusal> {
-    let target = target.clone();
-    let document = workspace.documents.get(&target.key);
-    let path = match (&target.key, &document) {
-        (Key::File(path), _) => path.clone(),
-        (Key::Unnamed(_), Some(snapshot)) => return Ok(of_document(target, snapshot.clone(), true, true)),
-        (Key::Unnamed(uri), None) => return Err(not_open(&workspace.documents, uri)),
-    };
-    let disk = workspace.ports.disk.clone();
-    let breaks = workspace.documents.counting().breaks;
+    if matches!(target.key, Key::Unnamed(_)) && workspace.session().is_none_or(|name| !workspace.proposals.any(name)) {
+        return now(workspace, target);
+    }
     let shown = target.shown.clone();
-    let read = tokio::task::spawn_blocking(move || match document {
-        Some(snapshot) => {
-            let unsaved = !same_on_disk(&*disk, &path, &snapshot.text);
-            let gone = || disk.metadata(&path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
-            let missing = unsaved && gone();
-            Ok(of_document(target, snapshot, unsaved, missing))
-        }
-        None => of_file(&*disk, &path, target, breaks),
+    let (workspace, target) = (workspace.clone(), target.clone());
+    let read = tokio::task::spawn_blocking(move || match workspace.session() {
+        Some(session) => layer::view(&workspace, session, &target),
+        None => now(&workspace, &target),
     });
     read.await
         .unwrap_or_else(|error| Err(Refusal::new(RefusalKind::Failed, format!("Reading {shown} failed: {error}."))))
+}
+
+/// What is really there, whoever asks. Blocking.
+pub(super) fn now(workspace: &Workspace, target: &Target) -> Result<View, Refusal> {
+    let (disk, target) = (&*workspace.ports.disk, target.clone());
+    match (&target.key, workspace.documents.get(&target.key)) {
+        (Key::Unnamed(_), Some(snapshot)) => Ok(of_document(target, snapshot, true, true)),
+        (Key::Unnamed(uri), None) => Err(not_open(&workspace.documents, uri)),
+        (Key::File(path), Some(snapshot)) => {
+            let unsaved = !same_on_disk(disk, path, &snapshot.text);
+            let gone = || disk.metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+            let missing = unsaved && gone();
+            Ok(of_document(target, snapshot, unsaved, missing))
+        }
+        (Key::File(path), None) => of_file(disk, &path.clone(), target, workspace.documents.counting().breaks),
+    }
 }
 
 fn of_document(target: Target, snapshot: Snapshot, unsaved: bool, missing: bool) -> View {

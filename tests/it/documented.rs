@@ -132,7 +132,10 @@ async fn examples() -> BTreeMap<&'static str, String> {
         let label = match news["method"].as_str() {
             Some("ropewalk/modeChanged") => "ropewalk/modeChanged",
             Some("ropewalk/todosChanged") => "ropewalk/todosChanged",
-            Some("ropewalk/filesChanged") => "ropewalk/filesChanged",
+            Some("ropewalk/changesChanged") if !all.0.contains_key("ropewalk/changesChanged") => {
+                "ropewalk/changesChanged"
+            }
+            Some("ropewalk/filesChanged") if !all.0.contains_key("ropewalk/filesChanged") => "ropewalk/filesChanged",
             Some("ropewalk/approvalsChanged") if !all.0.contains_key("ropewalk/approvalsChanged") => {
                 "ropewalk/approvalsChanged"
             }
@@ -183,9 +186,22 @@ async fn about_sessions(all: &mut Examples, editor: &mut FakeEditor) {
         params["sessionId"] = json!("pane-1");
         params
     };
+    editor.ask("ropewalk/openSession", json!({ "sessionId": "pane-2", "apply": "propose" })).await;
+    for (call, old, new) in [("toolu_10", "one", "eins"), ("toolu_11", "two", "zwei")] {
+        let change = json!({ "file_path": "new2.txt", "old_string": old, "new_string": new });
+        if call == "toolu_10" {
+            let content = json!({ "file_path": "new2.txt", "content": "one\ntwo\n" });
+            editor.ask("ropewalk/callTool", json!({ "name": "write", "arguments": content })).await;
+        }
+        let params = json!({ "sessionId": "pane-2", "callId": call, "name": "edit", "arguments": change });
+        editor.ask("ropewalk/callTool", params).await;
+    }
+    all.ask(editor, "ropewalk/accept", json!({ "sessionId": "pane-2", "callId": "toolu_10" })).await;
+    let no = json!({ "sessionId": "pane-2", "hunkId": "p1.2", "feedback": "Keep the numbers English." });
+    all.ask(editor, "ropewalk/reject", no).await;
     let open = json!({
         "label": "Chat", "mode": "build", "tools": { "disable": ["write"] },
-        "rules": { "deny": ["edit(generated/**)"] }, "apply": "propose",
+        "rules": { "deny": ["edit(generated/**)"] }, "apply": "propose", "save": "ifClean",
     });
     all.ask(editor, "ropewalk/openSession", pane(open)).await;
     all.ask(editor, "ropewalk/updateSession", pane(json!({ "budgets": { "maxBytes": 10_000 } }))).await;

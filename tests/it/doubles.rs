@@ -59,6 +59,7 @@ impl Double {
         let call_id = params.call_id.clone().unwrap_or_default();
         self.open.lock().unwrap().remove(&call_id);
         CallResult {
+            proposed: false,
             call_id,
             name: params.name.clone(),
             status,

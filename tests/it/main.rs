@@ -31,6 +31,7 @@ mod order;
 mod outputs;
 mod patches;
 mod process;
+mod proposals;
 mod real;
 mod registry;
 mod search;

@@ -165,10 +165,8 @@ async fn in_plan_mode_nothing_is_changed() {
 async fn in_review_mode_a_change_is_asked_about() {
     let (mut editor, _) = editor_with_notes().await;
     let rules = json!({ "allow": ["edit(notes.txt)"], "deny": ["read(secret/**)"] });
-    let opened =
-        editor.ask("ropewalk/openSession", json!({ "mode": "review", "rules": rules, "apply": "propose" })).await;
+    let opened = editor.ask("ropewalk/openSession", json!({ "mode": "review", "rules": rules, "apply": "now" })).await;
     assert_eq!((&opened["mode"], &opened["apply"]), (&json!("review"), &json!("now")), "{opened}");
-    assert_eq!(opened["notGranted"][0]["field"], "apply", "{opened}");
     let new = json!({ "callId": "w", "name": "write", "arguments": { "file_path": "new.txt", "content": "new\n" } });
     let write = editor.request("ropewalk/callTool", new);
     let (question, asked) = editor.asked("ropewalk/approve").await;

@@ -23,6 +23,7 @@ pub(super) fn message(news: News, events: bool) -> Option<(&'static str, Value)>
         News::Files(changes) => (protocol::FILES_CHANGED, json!(FilesChangedParams { changes })),
         News::Approvals(changed) => (protocol::APPROVALS_CHANGED, json!(changed)),
         News::Jobs(changed) => (protocol::JOBS_CHANGED, json!(changed)),
+        News::Changes(changed) => (protocol::CHANGES_CHANGED, json!(changed)),
         News::Tools(changed) => (protocol::TOOLS_CHANGED, json!(changed)),
         News::LateDiagnostics(report) => (protocol::LATE_DIAGNOSTICS, report),
         News::Todos(changed) => (protocol::TODOS_CHANGED, json!(changed)),

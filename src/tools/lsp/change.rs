@@ -225,6 +225,13 @@ impl Plan<'_> {
         }
         let (before, unsaved) = match self.workspace.view(&target).await {
             Ok(view) => {
+                if view.proposed() {
+                    return Err(refused(format!(
+                        "The server's edit is of {}, for which you propose changes that no server has seen; nothing was \
+                         changed. It can be made once these are accepted or rejected.",
+                        visible(&target.shown)
+                    )));
+                }
                 let unsaved = view.unsaved();
                 (Some(view.text), unsaved)
             }

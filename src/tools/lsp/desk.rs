@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::languages::ask::{Door, Servers, Subject, Unanswered};
 use crate::permissions::visible;
 use crate::tool::{Content, Context, ErrorKind, Outcome, ToolError};
-use crate::workspace::{Source, Target};
+use crate::workspace::Target;
 
 use super::Arguments;
 use super::spot::{Spot, ambiguous, spot};
@@ -40,6 +40,8 @@ pub(super) struct Desk<'a> {
     pub(super) target: Target,
     pub(super) subject: Subject,
     pub(super) servers: Servers,
+    /// The session proposes changes of it, which no server has seen.
+    proposed: bool,
 }
 
 /// What the servers said.
@@ -58,7 +60,8 @@ impl<'a> Desk<'a> {
         let subject = look(context, &target).await?;
         let thorough = arguments.operation.thorough();
         let servers = context.languages.servers_of(&target, thorough, &context.cancel).await;
-        Ok(Desk { arguments, context, target, subject, servers })
+        let proposed = context.workspace.proposals.touch(&context.session.id, [&target.key].into_iter());
+        Ok(Desk { arguments, context, target, subject, servers, proposed })
     }
 
     /// The byte that is meant.
@@ -121,6 +124,12 @@ impl<'a> Desk<'a> {
             });
         let busy: Vec<String> = busy.collect();
         said.notes.extend(busy);
+        if self.proposed {
+            said.notes.push(format!(
+                "the servers have not seen what you propose for {}: the lines are those of the text without it",
+                self.shown()
+            ));
+        }
         Ok(said)
     }
 
@@ -158,12 +167,19 @@ impl<'a> Desk<'a> {
 /// Reads a text as the session sees it, and shows it to its servers.
 pub(super) async fn look(context: &Context, target: &Target) -> Result<Subject, Stop> {
     let view = context.workspace.view(target).await?;
-    let language = match &view.source {
-        Source::Open { snapshot, .. } => Some(snapshot.language_id.as_str()),
-        Source::Disk { .. } => None,
-    };
-    context.languages.look(&view.target, language, &view.text);
-    Ok(Subject { key: target.key.clone(), text: view.text })
+    crate::tools::show(context, &view);
+    let Some(real) = view.real() else { return Err(only_proposed(target).into()) };
+    Ok(Subject { key: target.key.clone(), text: real.text.clone() })
+}
+
+/// No server has seen a file that is only proposed.
+fn only_proposed(target: &Target) -> ToolError {
+    let message = format!(
+        "{} is only proposed and no language server has seen it; they can be asked about it once a person has accepted it. \
+         What works all the same: `grep` and `read` for the text.",
+        visible(&target.shown)
+    );
+    ToolError::new(ErrorKind::Unavailable, message)
 }
 
 /// An answer of words alone.

@@ -98,7 +98,7 @@ pub struct Undo {
 
 /// How a ledger is kept over a restart.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Kept {
+pub(in crate::workspace) struct Kept {
     text: String,
     marks: Vec<Mark>,
     next: MarkId,
@@ -113,7 +113,7 @@ impl Ledger {
     }
 
     /// What is kept of it.
-    pub(super) fn kept(&self) -> Kept {
+    pub(in crate::workspace) fn kept(&self) -> Kept {
         let Ledger { text, marks, next, undone, undos } = self;
         let keep = |undo: &Undone| KeptUndo {
             id: undo.id,
@@ -127,7 +127,7 @@ impl Ledger {
     }
 
     /// As it was kept; `None` where that does not fit together.
-    pub(super) fn of(kept: Kept, breaks: LineBreaks) -> Option<Ledger> {
+    pub(in crate::workspace) fn of(kept: Kept, breaks: LineBreaks) -> Option<Ledger> {
         let Kept { text, marks, next, undone, undos } = kept;
         let text = Text::new(&text, breaks);
         if !fit(&marks, &text, next) {
@@ -316,6 +316,11 @@ impl Ledger {
     pub fn undone(&mut self, undo: Undo) -> u64 {
         *self = undo.after;
         self.undos
+    }
+
+    /// No undo can be undone any more.
+    pub fn forget_undos(&mut self) {
+        self.undone.clear();
     }
 
     fn undo_one(&mut self, id: MarkId, undone: &mut BTreeSet<MarkId>, left: &mut Vec<Left>) {

@@ -8,13 +8,13 @@ use crate::text::diff::lines;
 
 /// A text with a change taken back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Reverted {
+pub(in crate::workspace) struct Reverted {
     /// The text.
-    pub(super) text: String,
+    pub(in crate::workspace) text: String,
     /// How many stretches of the change stay, since others changed the very lines.
-    pub(super) left: usize,
+    pub(in crate::workspace) left: usize,
     /// How many were taken back.
-    pub(super) taken: usize,
+    pub(in crate::workspace) taken: usize,
 }
 
 /// A stretch of lines that one text has in place of another's.
@@ -27,7 +27,7 @@ struct Change {
 ///
 /// What others put between lines of the change stays, in its place; where they changed or removed the very lines of a
 /// stretch of it, the stretch stays as they left it.
-pub(super) fn revert(before: &str, after: &str, now: &str) -> Reverted {
+pub(in crate::workspace) fn revert(before: &str, after: &str, now: &str) -> Reverted {
     if now == after {
         let taken = usize::from(before != after);
         return Reverted { text: before.to_owned(), left: 0, taken };

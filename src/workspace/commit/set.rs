@@ -72,8 +72,13 @@ pub(in crate::workspace) async fn preview_set(desk: &Desk, changes: &[FileChange
 fn diff(item: &Item) -> String {
     let shown = &item.change.target.shown;
     let empty = Text::new("", item.shaped.after.breaks());
-    let diff = shape::unified(shown, item.before.as_ref().unwrap_or(&empty), &item.shaped.after);
-    match &item.change.fate {
+    with_fate(&item.change, shape::unified(shown, item.before.as_ref().unwrap_or(&empty), &item.shaped.after))
+}
+
+/// A diff, and before it what becomes of the file itself.
+pub(super) fn with_fate(change: &FileChange, diff: String) -> String {
+    let shown = &change.target.shown;
+    match &change.fate {
         Fate::Stays => diff,
         Fate::Deleted => format!("deleted file {shown}\n{diff}"),
         Fate::Moved { to } => format!("rename from {shown}\nrename to {}\n{diff}", to.shown),

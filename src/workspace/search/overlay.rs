@@ -58,7 +58,23 @@ impl Overlay {
         overlay
     }
 
-    /// Whether a file has a text here. Paths with all links resolved.
+    /// Takes a file or document out of what is seen: it is proposed to be deleted or moved away.
+    pub fn hide(&mut self, key: &Key) {
+        match key {
+            Key::File(path) => {
+                self.known.insert(path.as_os_str().as_bytes().to_vec());
+                self.files.remove(path);
+            }
+            Key::Unnamed(uri) => drop(self.unnamed.remove(uri)),
+        }
+    }
+
+    /// Whether a file is not to be seen at all.
+    pub fn hides(&self, path: &Path) -> bool {
+        self.covers(path) && !self.files.contains_key(path)
+    }
+
+    /// Whether a file has a text here, or is not to be seen. Paths with all links resolved.
     pub fn covers(&self, path: &Path) -> bool {
         !self.known.is_empty() && self.known.contains(path.as_os_str().as_bytes())
     }

@@ -83,6 +83,10 @@ impl Scope {
         let single = |place| Scope { bases: Vec::new(), single: Some(place), unnamed: false, shown: shown.clone() };
         let path = match &target.key {
             Key::Unnamed(uri) => return Ok(single(Place::of_uri(uri))),
+            Key::File(path) if overlay.hides(path) => {
+                let words = format!("{shown} is not there for you: you proposed to delete it or to move it away.");
+                return Err(Refusal::new(RefusalKind::NotFound, words));
+            }
             Key::File(path) if overlay.covers(path) => return Ok(single(Place { base: 0, path: path.clone() })),
             Key::File(path) => path,
         };

@@ -1,0 +1,438 @@
+//! What a session proposes for one file: the text that it stands on, and the changes over it. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use crate::text::{Splice, Text, diff};
+use crate::workspace::checkpoints::{By, Ledger, Left, Mark, MarkId, revert};
+use crate::workspace::commit::{Fate, LineSpan};
+use crate::workspace::paths::Target;
+
+/// The hunk that stands for the file itself: that it is made, deleted or moved. The others are marks, from 1 on.
+pub(super) const FATE: MarkId = 0;
+
+/// A proposal for one file.
+///
+/// Without all of its marks, its text is the text that it stands on, to the byte: whatever is accepted or rejected, the
+/// user's own words are never touched.
+#[derive(Debug, Clone)]
+pub struct Draft {
+    /// Its number among those of its session: the first part of the names of its hunks.
+    pub(super) number: u64,
+    /// The file that would be changed.
+    pub(super) real: Target,
+    /// What that file held when this was last looked at; `None`: it is to be made.
+    pub(super) base: Option<Text>,
+    /// What is to become of the file.
+    pub(super) fate: Fate,
+    /// Who wants it made, deleted or moved.
+    pub(super) fated: Option<By>,
+    /// The proposed text, and who proposes which lines of it.
+    pub(super) ledger: Ledger,
+}
+
+/// Some hunks of a draft.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Pick {
+    /// The marks.
+    pub marks: BTreeSet<MarkId>,
+    /// What becomes of the file itself.
+    pub fate: bool,
+}
+
+/// A hunk, for a person to judge.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hunk {
+    /// Its name in its session, for instance `p1.2`.
+    pub id: String,
+    /// The call that proposes it.
+    pub by: By,
+    /// What becomes of the file itself, in a word: `create`, `delete` or `move`; `None`: lines of its text.
+    pub fate: Option<&'static str>,
+    /// The lines of the real text that it would replace.
+    pub before: LineSpan,
+    /// Its lines in the proposed text.
+    pub after: LineSpan,
+    /// What the real text has there.
+    pub old: String,
+    /// What is proposed instead.
+    pub new: String,
+}
+
+/// A hunk that went stale.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stale {
+    /// The call that proposed it.
+    pub by: By,
+    /// What happened to it, as a phrase.
+    pub why: String,
+}
+
+/// A draft over another real text.
+#[derive(Debug, Clone)]
+pub struct Rebased {
+    /// What is left of it; `None`: nothing.
+    pub draft: Option<Draft>,
+    /// What of it went stale.
+    pub stale: Vec<Stale>,
+    /// Its hunks have new names, and it needs a new number.
+    pub renamed: bool,
+}
+
+impl Draft {
+    /// Nothing proposed yet, over what a file holds.
+    pub(super) fn new(number: u64, real: Target, base: Option<Text>, empty: Text) -> Draft {
+        let ledger = Ledger::new(base.clone().unwrap_or(empty));
+        Draft { number, real, base, fate: Fate::Stays, fated: None, ledger }
+    }
+
+    /// The text that the session sees; `None`: it proposes that there be none.
+    pub fn text(&self) -> Option<&Text> {
+        (self.fate != Fate::Deleted).then(|| self.ledger.text())
+    }
+
+    /// Where the session sees it.
+    pub fn place(&self) -> &Target {
+        match &self.fate {
+            Fate::Moved { to } => to,
+            Fate::Stays | Fate::Deleted => &self.real,
+        }
+    }
+
+    /// Whether something is to become of the file itself.
+    fn has_fate(&self) -> bool {
+        self.base.is_none() || self.fate != Fate::Stays
+    }
+
+    /// Whether nothing is proposed.
+    pub(super) fn is_empty(&self) -> bool {
+        !self.has_fate() && self.ledger.marks().is_empty()
+    }
+
+    /// The text that it stands on; an empty one for a file that is to be made.
+    fn under(&self) -> Text {
+        self.base.clone().unwrap_or_else(|| Text::new("", self.ledger.text().breaks()))
+    }
+
+    /// How many bytes of text it holds.
+    pub(super) fn bytes(&self) -> usize {
+        let marks: usize = self.ledger.marks().iter().map(|mark| mark.before.len() + mark.after.len()).sum();
+        self.base.as_ref().map_or(0, Text::len) + self.ledger.text().len() + marks
+    }
+
+    /// A call proposes a change of the proposed text (`splices` in bytes of it), and what becomes of the file.
+    pub(super) fn propose(&mut self, splices: &[Splice], fate: &Fate, by: &By) {
+        if self.base.is_none() && self.fated.is_none() {
+            self.fated = Some(by.clone());
+        }
+        match fate {
+            Fate::Stays if self.fate == Fate::Deleted => {
+                // Deleted and made anew: the file stays, and has another text.
+                let text: String = splices.iter().map(|splice| splice.text.as_str()).collect();
+                self.ledger.agent(&diff::splices(&self.ledger.text().to_string(), &text), by);
+                self.fate = Fate::Stays;
+                self.fated = self.base.is_none().then(|| by.clone());
+                return;
+            }
+            Fate::Stays => {}
+            Fate::Deleted => {
+                self.fate = Fate::Deleted;
+                self.fated = Some(by.clone());
+                return;
+            }
+            // A file that is to be made is to be made there.
+            Fate::Moved { to } if self.base.is_none() => self.real = to.clone(),
+            Fate::Moved { to } => {
+                self.fate = if to.key == self.real.key { Fate::Stays } else { fate.clone() };
+                self.fated = (self.fate != Fate::Stays).then(|| by.clone());
+            }
+        }
+        if !splices.is_empty() {
+            self.ledger.agent(splices, by);
+        }
+    }
+
+    /// All of it.
+    pub fn all(&self) -> Pick {
+        Pick { marks: self.ledger.marks().iter().map(|mark| mark.id).collect(), fate: self.has_fate() }
+    }
+
+    /// What one call proposes.
+    pub fn of_call(&self, call: &str) -> Pick {
+        let marks = self.ledger.marks().iter().filter(|mark| mark.by.call == call).map(|mark| mark.id).collect();
+        let fate = self.has_fate() && self.fated.as_ref().is_some_and(|by| by.call == call);
+        Pick { marks, fate }
+    }
+
+    /// One hunk; nothing if there is none of this number.
+    pub fn one(&self, hunk: MarkId) -> Pick {
+        let marks = self.ledger.marks().iter().map(|mark| mark.id).filter(|id| *id == hunk).collect();
+        Pick { marks, fate: hunk == FATE && self.has_fate() }
+    }
+
+    /// What is accepted with a pick: a file is made with the lines that its maker gave it.
+    fn completed(&self, pick: &Pick) -> Pick {
+        let mut pick = pick.clone();
+        if self.base.is_none() && (pick.fate || !pick.marks.is_empty()) {
+            pick.fate = true;
+            if let Some(by) = &self.fated {
+                pick.marks.extend(self.of_call(&by.call).marks);
+            }
+        }
+        pick
+    }
+
+    /// The real text, were some hunks accepted; and all the marks that are in it.
+    fn with(&self, pick: &Pick) -> (Text, BTreeSet<MarkId>) {
+        let others: BTreeSet<MarkId> = self.all().marks.difference(&pick.marks).copied().collect();
+        let undo = self.ledger.undo(&others);
+        let accepted = self.all().marks.difference(&undo.undone).copied().collect();
+        (undo.text, accepted)
+    }
+
+    /// What the real file is to hold, and what is to become of it, when these hunks are accepted.
+    pub fn accepted(&self, pick: &Pick) -> (Text, Fate) {
+        let pick = self.completed(pick);
+        let fate = if pick.fate { self.fate.clone() } else { Fate::Stays };
+        if fate == Fate::Deleted {
+            return (Text::new("", self.ledger.text().breaks()), fate);
+        }
+        (self.with(&pick).0, fate)
+    }
+
+    /// What is still proposed once these hunks were accepted and the real file holds `now`; the names of the hunks that
+    /// are in it.
+    pub(super) fn after(mut self, pick: &Pick) -> (Option<Draft>, BTreeSet<MarkId>) {
+        let pick = self.completed(pick);
+        if pick.fate && self.fate == Fate::Deleted {
+            let mut gone = self.all().marks;
+            gone.insert(FATE);
+            return (None, gone);
+        }
+        let (text, mut accepted) = self.with(&pick);
+        self.ledger.keep(&accepted);
+        self.base = Some(text);
+        if pick.fate {
+            accepted.insert(FATE);
+            if let Fate::Moved { to } = std::mem::take(&mut self.fate) {
+                self.real = to;
+            }
+            self.fated = None;
+        }
+        ((!self.is_empty()).then_some(self), accepted)
+    }
+
+    /// What is still proposed without some hunks; the names of those that went, and those that cannot go alone, for
+    /// the lines of another one stand on them.
+    pub(super) fn without(mut self, pick: &Pick) -> (Option<Draft>, BTreeSet<MarkId>, Vec<By>) {
+        let all = self.all();
+        // Without its file, nothing of a new one is left.
+        if (pick.fate && self.base.is_none())
+            || all.marks.difference(&pick.marks).next().is_none() && { pick.fate || !all.fate }
+        {
+            let mut gone = all.marks;
+            gone.extend(all.fate.then_some(FATE));
+            return (None, gone, Vec::new());
+        }
+        let undo = self.ledger.undo(&pick.marks);
+        let mut gone = undo.undone.clone();
+        let left = undo.left.iter().filter_map(|left| match left {
+            Left::Under(_, by) => Some(by.clone()),
+            Left::User(..) => None,
+        });
+        let left = left.collect();
+        if !undo.undone.is_empty() {
+            self.ledger.undone(undo);
+            self.ledger.forget_undos();
+        }
+        if pick.fate {
+            gone.insert(FATE);
+            self.fate = Fate::Stays;
+            self.fated = None;
+        }
+        ((!self.is_empty()).then_some(self), gone, left)
+    }
+
+    /// Puts another text in the place of what is proposed: of all of it, or of the lines of one hunk. `None`: there is no
+    /// such hunk, or other hunks have changed its lines once more.
+    pub fn edited(&self, hunk: Option<MarkId>, text: &str) -> Option<(Draft, Pick)> {
+        let mut draft = self.clone();
+        let now = draft.ledger.text().to_string();
+        let Some(hunk) = hunk else {
+            let by = self.ledger.marks().last().map(|mark| &mark.by).or(self.fated.as_ref())?.clone();
+            draft.ledger.agent(&diff::splices(&now, text), &by);
+            let all = draft.all();
+            return Some((draft, all));
+        };
+        let mark = self.ledger.marks().iter().find(|mark| mark.id == hunk && mark.under.is_none())?.clone();
+        let mut text = text.to_owned();
+        if mark.at.end < now.len() && !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        let made = if self.ledger.text().slice(mark.at.clone()) == text {
+            Vec::new()
+        } else {
+            draft.ledger.agent(&[Splice { range: mark.at.clone(), text }], &mark.by)
+        };
+        let marks = made.into_iter().chain([hunk]).collect();
+        Some((draft, Pick { marks, fate: false }))
+    }
+
+    /// The same proposal over what the real file holds now. What the user wrote stays; where they changed the very lines,
+    /// the proposal for these is dropped.
+    pub fn rebased(&self, real: Option<&Text>) -> Rebased {
+        let gone = |why: &str| Rebased { draft: None, stale: self.whole(why), renamed: false };
+        let quiet = Rebased { draft: None, stale: Vec::new(), renamed: false };
+        match (&self.base, real) {
+            (None, None) => Rebased { draft: Some(self.clone()), ..quiet },
+            (Some(base), Some(real)) if base.rope() == real.rope() => Rebased { draft: Some(self.clone()), ..quiet },
+            (None, Some(real)) if self.ledger.text().rope() == real.rope() && self.fate == Fate::Stays => quiet,
+            (None, Some(_)) => gone("a file is there by now that the user made"),
+            (Some(_), None) if self.fate == Fate::Deleted => quiet,
+            (Some(_), None) => gone("the file is gone"),
+            (Some(_), Some(_)) if self.fate == Fate::Deleted => gone("the user has changed the file since"),
+            (Some(base), Some(real)) => self.over(base, real),
+        }
+    }
+
+    fn over(&self, base: &Text, real: &Text) -> Rebased {
+        let (before, proposed, now) = (base.to_string(), self.ledger.text().to_string(), real.to_string());
+        let merged = revert(&proposed, &before, &now);
+        let mut draft = Draft { base: Some(real.clone()), ..self.clone() };
+        draft.ledger.resynced(&Text::new(&merged.text, real.breaks()));
+        let stale = if merged.left > 0 { self.stale(&before, &now) } else { BTreeMap::new() };
+        let dead: BTreeSet<MarkId> = stale.iter().filter(|(_, whole)| **whole).map(|(id, _)| *id).collect();
+        draft.ledger.keep(&dead);
+        let renamed = !draft.stands();
+        if renamed {
+            draft.rebuild();
+        }
+        let told = |(id, whole): (&MarkId, &bool)| {
+            let mark = self.ledger.marks().iter().find(|mark| mark.id == *id)?;
+            let why = if *whole {
+                "the user changed these very lines, which are as they left them"
+            } else {
+                "the user changed some of these very lines, which are as they left them; the rest is still proposed"
+            };
+            Some(Stale { by: mark.by.clone(), why: why.to_owned() })
+        };
+        let stale = stale.iter().filter_map(told).collect();
+        Rebased { draft: (!draft.is_empty()).then_some(draft), stale, renamed }
+    }
+
+    /// The marks that do not fit where the user has changed the text from `before` to `now`; whether nothing of one does.
+    fn stale(&self, before: &str, now: &str) -> BTreeMap<MarkId, bool> {
+        let tops = self.ledger.marks().iter().filter(|mark| mark.under.is_none());
+        let fits = |mark: &Mark| {
+            let alone = self.with(&Pick { marks: BTreeSet::from([mark.id]), fate: false }).0.to_string();
+            let merged = revert(&alone, before, now);
+            (merged.left > 0).then_some((mark.id, merged.taken == 0))
+        };
+        tops.filter_map(fits).collect()
+    }
+
+    /// Whether the text without all marks is the one that it stands on.
+    fn stands(&self) -> bool {
+        let undo = self.ledger.undo(&self.all().marks);
+        undo.text.rope() == self.under().rope()
+    }
+
+    /// Makes the marks anew from what differs between the two texts, each by whoever proposed something there last.
+    fn rebuild(&mut self) {
+        let (under, old) = (self.under(), self.ledger.clone());
+        let (before, after) = (under.to_string(), old.text().to_string());
+        let mut ledger = Ledger::new(under);
+        let last = old.marks().last().map(|mark| mark.by.clone()).or_else(|| self.fated.clone());
+        let (olds, news) = (diff::lines(&before), diff::lines(&after));
+        let bytes = |lines: &[&str], range: Range<usize>| -> Range<usize> {
+            let start: usize = lines[..range.start].iter().map(|line| line.len()).sum();
+            start..start + lines[range].iter().map(|line| line.len()).sum::<usize>()
+        };
+        // From the end, so that each splice is in bytes of the text as it is then.
+        for op in capture_diff_slices(Algorithm::Myers, &olds, &news).iter().rev() {
+            if matches!(op, DiffOp::Equal { .. }) {
+                continue;
+            }
+            let (range, place) = (bytes(&olds, op.old_range()), bytes(&news, op.new_range()));
+            let meets = |mark: &&Mark| mark.at.start <= place.end && place.start <= mark.at.end;
+            let owner = old.marks().iter().rev().filter(|mark| mark.under.is_none()).find(meets);
+            let Some(by) = owner.map(|mark| mark.by.clone()).or_else(|| last.clone()) else { continue };
+            ledger.agent(&[Splice { range, text: after[place].to_owned() }], &by);
+        }
+        self.ledger = ledger;
+    }
+
+    /// All of it is stale, call by call.
+    fn whole(&self, why: &str) -> Vec<Stale> {
+        let calls: BTreeSet<&By> = self.ledger.marks().iter().map(|mark| &mark.by).chain(&self.fated).collect();
+        calls.into_iter().map(|by| Stale { by: by.clone(), why: why.to_owned() }).collect()
+    }
+
+    /// The name of a hunk of it.
+    pub(super) fn name(&self, hunk: MarkId) -> String {
+        format!("p{}.{hunk}", self.number)
+    }
+
+    /// Its hunks, in the order of the text; what becomes of the file itself first. Lines that a later call changed once
+    /// more are in the hunk of that one.
+    pub fn hunks(&self) -> Vec<Hunk> {
+        let mut hunks = Vec::new();
+        if let Some(by) = self.fated.as_ref().filter(|_| self.has_fate()) {
+            let fate = match &self.fate {
+                Fate::Stays => "create",
+                Fate::Deleted => "delete",
+                Fate::Moved { .. } => "move",
+            };
+            let none = LineSpan { start: 1, count: 0 };
+            hunks.push(Hunk {
+                id: self.name(FATE),
+                by: by.clone(),
+                fate: Some(fate),
+                before: none,
+                after: none,
+                old: String::new(),
+                new: String::new(),
+            });
+        }
+        let mut tops: Vec<&Mark> = self.ledger.marks().iter().filter(|mark| mark.under.is_none()).collect();
+        tops.sort_by_key(|mark| (mark.at.start, mark.id));
+        // Lines before a mark that other marks added or took.
+        let mut shift = 0isize;
+        for mark in tops {
+            let text = self.ledger.text();
+            let new = text.slice(mark.at.clone());
+            let (olds, news) = (diff::lines(&self.oldest(mark)).len(), diff::lines(&new).len());
+            let start = text.line_of(mark.at.start) + 1;
+            hunks.push(Hunk {
+                id: self.name(mark.id),
+                by: mark.by.clone(),
+                fate: None,
+                before: LineSpan { start: start.saturating_add_signed(-shift).max(1), count: olds },
+                after: LineSpan { start, count: news },
+                old: self.oldest(mark),
+                new,
+            });
+            shift += isize::try_from(news).unwrap_or(0) - isize::try_from(olds).unwrap_or(0);
+        }
+        hunks
+    }
+
+    /// What stood in the place of a mark before it and all that lies under it.
+    fn oldest(&self, mark: &Mark) -> String {
+        let mut text = mark.before.clone();
+        let mut under: Vec<&Mark> = self.ledger.marks().iter().filter(|other| other.under == Some(mark.id)).collect();
+        under.sort_by_key(|other| std::cmp::Reverse((other.at.start, other.id)));
+        for other in under {
+            if text.get(other.at.clone()).is_some() {
+                text.replace_range(other.at.clone(), &self.oldest(other));
+            }
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+#[path = "draft_tests.rs"]
+mod tests;

@@ -1,0 +1,251 @@
+//! A person accepts or rejects what is proposed.
+
+use std::sync::Arc;
+
+use crate::text::{Splice, Text, diff};
+use crate::workspace::checkpoints::By;
+use crate::workspace::commit::{Committed, Fate, FileChange, Rewrite, Rewritten};
+use crate::workspace::paths::Target;
+use crate::workspace::{Refusal, RefusalKind, Workspace};
+
+use super::draft::{Draft, Pick};
+use super::layer::refresh_all;
+use super::stack::{Selector, Stack, bare};
+
+/// Of what the person wrote instead, at most so many bytes of diff are told to the model.
+const MAX_DIFF: usize = 2000;
+
+/// Of what the person says, the model is told at most so many bytes.
+const MAX_FEEDBACK: usize = 4000;
+
+/// Some hunks of one file on their way into it. Until it is told how that ended, nothing else happens to them.
+pub struct Accepting {
+    /// The change of the real file.
+    pub change: FileChange,
+    draft: Draft,
+    pick: Pick,
+    /// What the person changed in the proposal, as a diff.
+    edited: Option<String>,
+    busy: Busy,
+}
+
+/// Holds a draft still.
+struct Busy {
+    workspace: Workspace,
+    session: String,
+    number: u64,
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.workspace.proposals.with(&self.session, |stack| stack.end(self.number));
+    }
+}
+
+/// What was rejected.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rejected {
+    /// The file.
+    pub target: Target,
+    /// The names of the hunks that are gone.
+    pub hunks: Vec<String>,
+    /// The calls whose lines stand on the hunks that could not go.
+    pub left: Vec<By>,
+}
+
+/// A proposal as the change of a real text, wherever that has moved on to.
+struct Accepted {
+    draft: Draft,
+    pick: Pick,
+}
+
+impl Rewrite for Accepted {
+    fn rewrite(&self, before: Option<&Text>) -> Result<Rewritten, Refusal> {
+        let rebased = self.draft.rebased(before);
+        let draft = match rebased.draft {
+            Some(draft) if rebased.stale.is_empty() && !rebased.renamed => draft,
+            _ => return Err(stale(&self.draft.place().shown)),
+        };
+        let (text, fate) = draft.accepted(&self.pick);
+        let splices = match before {
+            None => vec![Splice { range: 0..0, text: text.to_string() }],
+            Some(before) if fate == Fate::Deleted => vec![Splice { range: 0..before.len(), text: String::new() }],
+            Some(before) => diff::splices(&before.to_string(), &text.to_string()),
+        };
+        Ok(Rewritten { splices, ..Rewritten::default() })
+    }
+}
+
+fn stale(shown: &str) -> Refusal {
+    let words = format!(
+        "What was proposed for {shown} does not fit any more: the text there was changed in the meantime. Nothing was \
+         changed; look at what is proposed now."
+    );
+    Refusal::new(RefusalKind::Stale, words)
+}
+
+/// Works out the changes that accepting some hunks comes to. Blocking.
+pub(in crate::workspace) fn accepting(
+    workspace: &Workspace,
+    session: &str,
+    selector: &Selector,
+    edited: Option<&str>,
+) -> Result<Vec<Accepting>, Refusal> {
+    refresh_all(workspace, session);
+    workspace.proposals.in_turn(session, || {
+        workspace.proposals.with(session, |stack| {
+            let picked = stack.select(selector)?;
+            if edited.is_some() && picked.len() > 1 {
+                let words = "`editedText` is for one file, and more than one is meant; accept them one by one.";
+                return Err(Refusal::new(RefusalKind::InvalidArguments, words));
+            }
+            let mut accepting = Vec::new();
+            for (number, pick) in picked {
+                let Some(draft) = stack.draft(number).cloned() else { continue };
+                let (draft, pick, edited) = match edited {
+                    None => (draft, pick, None),
+                    Some(text) => with_text(&draft, &pick, selector, text)?,
+                };
+                let (_, fate) = draft.accepted(&pick);
+                let change = FileChange {
+                    target: draft.real.clone(),
+                    rewrite: Arc::new(Accepted { draft: draft.clone(), pick: pick.clone() }),
+                    label: format!("accept {}", draft.real.shown),
+                    fate,
+                };
+                accepting.push((number, draft, pick, edited, change));
+            }
+            let hold = |(number, draft, pick, edited, change)| {
+                stack.begin(number);
+                let busy = Busy { workspace: workspace.clone(), session: session.to_owned(), number };
+                Accepting { change, draft, pick, edited, busy }
+            };
+            Ok(accepting.into_iter().map(hold).collect())
+        })
+    })
+}
+
+/// A draft with the person's own text in it, and what they changed.
+fn with_text(
+    draft: &Draft,
+    pick: &Pick,
+    selector: &Selector,
+    text: &str,
+) -> Result<(Draft, Pick, Option<String>), Refusal> {
+    let shown = &draft.place().shown;
+    if draft.text().is_none() {
+        let words = format!("{shown} is proposed to be deleted, so that there is no text to be edited.");
+        return Err(Refusal::new(RefusalKind::InvalidArguments, words));
+    }
+    let hunk = match (&selector.hunk, pick.fate, pick.marks.first()) {
+        (Some(_), false, Some(mark)) => Some(*mark),
+        (None, _, _) if selector.call.is_none() => None,
+        _ => {
+            let words = "`editedText` goes with the `uri` of a file, for its whole text, or with the `hunkId` of a hunk of \
+                         lines, for these.";
+            return Err(Refusal::new(RefusalKind::InvalidArguments, words));
+        }
+    };
+    let Some((edited, pick)) = draft.edited(hunk, text) else {
+        let words = format!("A later call has changed these lines of {shown} once more; edit the hunk of that one.");
+        return Err(Refusal::new(RefusalKind::Conflict, words));
+    };
+    let before = draft.text().map(Text::to_string).unwrap_or_default();
+    let after = edited.text().map(Text::to_string).unwrap_or_default();
+    let changed = (before != after).then(|| diff::unified(shown, &before, &after));
+    Ok((edited, pick, changed))
+}
+
+/// These hunks are in the real file now. Their names. Blocking.
+pub fn accepted(accepting: Accepting, committed: &Committed) -> Vec<String> {
+    let Accepting { draft, pick, edited, busy, .. } = accepting;
+    let shown = draft.place().shown.clone();
+    let workspace = busy.workspace.clone();
+    let settle = |stack: &mut Stack| {
+        let names = stack.accepted(&draft, &pick, committed.before.as_ref());
+        let what = told(&draft, &pick);
+        let how = edited.map_or_else(String::new, |diff| {
+            format!(", with changes of the person's, which are:\n{}", cut(diff.trim_end(), MAX_DIFF))
+        });
+        stack.tell(format!("a person accepted {what} {shown}; it is applied now{how}"));
+        names
+    };
+    let names = workspace.proposals.in_turn(&busy.session, || workspace.proposals.with(&busy.session, settle));
+    workspace.tell_proposals([draft.real.uri.clone()]);
+    names
+}
+
+/// Drops hunks. Blocking.
+pub(in crate::workspace) fn reject(
+    workspace: &Workspace,
+    session: &str,
+    selector: &Selector,
+    feedback: Option<&str>,
+) -> Result<Vec<Rejected>, Refusal> {
+    refresh_all(workspace, session);
+    let rejected = workspace.proposals.in_turn(session, || {
+        workspace.proposals.with(session, |stack| {
+            let mut rejected = Vec::new();
+            for (number, pick) in stack.select(selector)? {
+                let Some(draft) = stack.draft(number).cloned() else { continue };
+                let (hunks, left) = stack.reject(number, &pick);
+                if !hunks.is_empty() {
+                    stack.tell(format!("a person rejected {} {}", told(&draft, &pick), draft.place().shown));
+                }
+                rejected.push(Rejected { target: draft.real.clone(), hunks, left });
+            }
+            if let Some(feedback) = feedback.map(str::trim).filter(|feedback| !feedback.is_empty()) {
+                stack.tell(format!("the person said of that: {}", cut(feedback, MAX_FEEDBACK)));
+            }
+            Ok::<_, Refusal>(rejected)
+        })
+    })?;
+    workspace.tell_proposals(rejected.iter().map(|rejected| rejected.target.uri.clone()));
+    Ok(rejected)
+}
+
+/// What some hunks are, in words that go before the name of the file.
+fn told(draft: &Draft, pick: &Pick) -> String {
+    let all = *pick == draft.all();
+    let calls: std::collections::BTreeSet<&str> = draft
+        .ledger
+        .marks()
+        .iter()
+        .filter(|mark| pick.marks.contains(&mark.id))
+        .map(|mark| mark.by.call.as_str())
+        .chain(draft.fated.iter().filter(|_| pick.fate).map(|by| by.call.as_str()))
+        .collect();
+    let calls: Vec<&str> = calls.into_iter().collect();
+    let word = if calls.len() == 1 { "call" } else { "calls" };
+    let by = format!("{word} {}", calls.join(", "));
+    if pick.fate {
+        let fate = match (&draft.fate, &draft.base) {
+            (Fate::Deleted, _) => "the deletion that",
+            (Fate::Moved { .. }, _) => "the move that",
+            (Fate::Stays, _) => "the new file that",
+        };
+        return format!("{fate} {by} proposed:");
+    }
+    let part = if all { "all that" } else { "a part of what" };
+    format!("{part} {by} proposed for")
+}
+
+/// The beginning of a text, at most so many bytes.
+fn cut(text: &str, max: usize) -> String {
+    if text.len() <= max {
+        return text.to_owned();
+    }
+    format!("{} [{} bytes more]", &text[..text.floor_char_boundary(max)], text.len() - text.floor_char_boundary(max))
+}
+
+impl Accepting {
+    /// Of which file, in which the text is `bare` of a byte order mark.
+    pub fn target(&self) -> &Target {
+        &self.change.target
+    }
+
+    /// The file before it.
+    pub fn base(&self) -> Option<Text> {
+        self.draft.base.as_ref().map(bare)
+    }
+}

@@ -1,0 +1,126 @@
+//! Proposals over a restart. Pure.
+
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::text::{LineBreaks, Text};
+use crate::workspace::checkpoints::{By, KeptLedger, Ledger};
+use crate::workspace::commit::Fate;
+use crate::workspace::paths::{Key, Target};
+
+use super::draft::Draft;
+use super::stack::Stack;
+
+/// A session whose proposals have more bytes of text than this keeps none of them over a restart.
+const MAX_BYTES: usize = 4 * 1024 * 1024;
+
+/// What is kept of a session's proposals.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Kept {
+    drafts: Vec<KeptDraft>,
+    last: u64,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct KeptDraft {
+    number: u64,
+    real: KeptTarget,
+    base: Option<String>,
+    fate: KeptFate,
+    fated: Option<By>,
+    ledger: KeptLedger,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+enum KeptFate {
+    Stays,
+    Deleted,
+    Moved(KeptTarget),
+}
+
+/// A target; paths as their bytes, which need not be UTF-8.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct KeptTarget {
+    file: Option<Vec<u8>>,
+    uri: String,
+    shown: String,
+    paths: Vec<Vec<u8>>,
+    inside: bool,
+}
+
+impl From<&Target> for KeptTarget {
+    fn from(target: &Target) -> KeptTarget {
+        let bytes = |path: &PathBuf| path.as_os_str().as_bytes().to_vec();
+        KeptTarget {
+            file: match &target.key {
+                Key::File(path) => Some(bytes(path)),
+                Key::Unnamed(_) => None,
+            },
+            uri: target.uri.clone(),
+            shown: target.shown.clone(),
+            paths: target.paths.iter().map(bytes).collect(),
+            inside: target.inside,
+        }
+    }
+}
+
+impl KeptTarget {
+    fn target(self) -> Target {
+        let path = |bytes: Vec<u8>| PathBuf::from(std::ffi::OsString::from_vec(bytes));
+        Target {
+            key: self.file.map_or_else(|| Key::Unnamed(self.uri.clone()), |file| Key::File(path(file))),
+            uri: self.uri,
+            shown: self.shown,
+            paths: self.paths.into_iter().map(path).collect(),
+            inside: self.inside,
+        }
+    }
+}
+
+impl Kept {
+    /// What is kept of a stack: its drafts, unless they are too much.
+    pub(super) fn of(stack: &Stack) -> Kept {
+        let bytes: usize = stack.drafts.iter().map(Draft::bytes).sum();
+        if bytes > MAX_BYTES {
+            tracing::warn!(bytes, "the proposals of a session are too much to be kept over a restart");
+            return Kept { drafts: Vec::new(), last: stack.last };
+        }
+        let drafts = stack.drafts.iter().map(|draft| KeptDraft {
+            number: draft.number,
+            real: KeptTarget::from(&draft.real),
+            base: draft.base.as_ref().map(Text::to_string),
+            fate: match &draft.fate {
+                Fate::Stays => KeptFate::Stays,
+                Fate::Deleted => KeptFate::Deleted,
+                Fate::Moved { to } => KeptFate::Moved(KeptTarget::from(to)),
+            },
+            fated: draft.fated.clone(),
+            ledger: draft.ledger.kept(),
+        });
+        Kept { drafts: drafts.collect(), last: stack.last }
+    }
+
+    /// The stack that was kept; what does not fit together is left out.
+    pub(super) fn stack(self, breaks: LineBreaks) -> Stack {
+        let draft = |kept: KeptDraft| {
+            Some(Draft {
+                number: kept.number,
+                real: kept.real.target(),
+                base: kept.base.map(|base| Text::new(&base, breaks)),
+                fate: match kept.fate {
+                    KeptFate::Stays => Fate::Stays,
+                    KeptFate::Deleted => Fate::Deleted,
+                    KeptFate::Moved(to) => Fate::Moved { to: to.target() },
+                },
+                fated: kept.fated,
+                ledger: Ledger::of(kept.ledger, breaks)?,
+            })
+        };
+        let mut stack = Stack::default();
+        stack.drafts = self.drafts.into_iter().filter_map(draft).collect();
+        (stack.last, stack.known) = (self.last, true);
+        stack
+    }
+}

@@ -1,0 +1,230 @@
+//! What a session sees: its proposals over the documents and files. Blocking: files are read here.
+
+use crate::text::{Splice, Text};
+use crate::workspace::checkpoints::By;
+use crate::workspace::commit::{self, Fate, FileChange, Hunk, Preview};
+use crate::workspace::paths::{Key, Target};
+use crate::workspace::view::{self, Source, View};
+use crate::workspace::{Refusal, RefusalKind, Workspace};
+
+use super::stack::{Over, Proposed, Stack, bare};
+
+/// What is said of a text that is only proposed.
+const PROPOSED: &str = "This is the text with your own proposed changes, which are not applied: nobody else sees them";
+
+/// A change that landed in a session's proposals.
+#[derive(Debug, Clone)]
+pub struct Laid {
+    /// The file, where the session sees it before.
+    pub target: Target,
+    /// What is to become of it.
+    pub fate: Fate,
+    /// What the session saw there.
+    pub before: Option<Text>,
+    /// What it sees now; empty for a deletion.
+    pub after: Text,
+    /// From the one to the other, in bytes of `before`.
+    pub splices: Vec<Splice>,
+    /// The places.
+    pub hunks: Vec<Hunk>,
+    /// Remarks for the model.
+    pub notes: Vec<String>,
+    /// The change as a unified diff.
+    pub unified_diff: String,
+    /// The editor's version of the real document, if it is open.
+    pub version: Option<i32>,
+    /// The language of the real document, if it is open.
+    pub language: Option<String>,
+    /// The names of its hunks.
+    pub ids: Vec<String>,
+}
+
+/// A real text as it is now; `None`: there is none.
+fn real(workspace: &Workspace, target: &Target) -> Result<Option<View>, Refusal> {
+    match view::now(workspace, target) {
+        Ok(view) => Ok(Some(view)),
+        Err(refusal) if refusal.kind == RefusalKind::NotFound => Ok(None),
+        Err(refusal) => Err(refusal),
+    }
+}
+
+/// Moves what a session proposes for a real file to what the file is now, and gives that.
+fn refresh(workspace: &Workspace, session: &str, target: &Target) -> Result<Option<View>, Refusal> {
+    let (real, changed) = workspace.proposals.in_turn(session, || {
+        let real = real(workspace, target)?;
+        let text = real.as_ref().map(|view| bare(&view.text));
+        let changed = workspace.proposals.with(session, |stack| stack.rebase(&target.key, text.as_ref()));
+        Ok::<_, Refusal>((real, changed))
+    })?;
+    if changed {
+        workspace.tell_proposals([target.uri.clone()]);
+    }
+    Ok(real)
+}
+
+/// Moves all that a session proposes to what its files are now. A file that cannot be read stays as it was.
+pub(in crate::workspace) fn refresh_all(workspace: &Workspace, session: &str) {
+    for target in workspace.proposals.with(session, |stack| stack.files()) {
+        if let Err(refusal) = refresh(workspace, session, &target) {
+            tracing::debug!(%refusal, uri = target.uri, "the file of a proposal cannot be read");
+        }
+    }
+}
+
+/// The text under a name as a session sees it.
+pub(in crate::workspace) fn view(workspace: &Workspace, session: &str, target: &Target) -> Result<View, Refusal> {
+    let concerned = workspace.proposals.with(session, |stack| stack.concerning(&target.key).cloned());
+    let Some(file) = concerned else { return view::now(workspace, target) };
+    let under = refresh(workspace, session, &file)?;
+    match workspace.proposals.with(session, |stack| stack.over(&target.key)) {
+        Over::Nothing => view::now(workspace, target),
+        Over::Hidden(to) => Err(hidden(target, to.as_ref())),
+        Over::Text(text) => {
+            let note = match under.as_ref().and_then(|view| view.note.as_deref()) {
+                Some(note) => format!("{PROPOSED}. {note}"),
+                None => PROPOSED.to_owned(),
+            };
+            let source = Source::Proposed { real: under.map(Box::new) };
+            Ok(View { target: target.clone(), text, source, note: Some(note) })
+        }
+    }
+}
+
+fn hidden(target: &Target, to: Option<&Target>) -> Refusal {
+    let shown = &target.shown;
+    let message = match to {
+        Some(to) => format!("{shown} is not there for you: you proposed to move it to {}.", to.shown),
+        None => format!("{shown} is not there for you: you proposed to delete it."),
+    };
+    Refusal::new(RefusalKind::NotFound, message)
+}
+
+/// What a search of a session has over the documents: texts, and names of what it is not to see.
+pub(in crate::workspace) fn searched(workspace: &Workspace, session: &str) -> (Vec<(Key, Text)>, Vec<Key>) {
+    refresh_all(workspace, session);
+    workspace.proposals.with(session, |stack| {
+        let (mut texts, mut hidden) = (Vec::new(), Vec::new());
+        for target in stack.names() {
+            match stack.over(&target.key) {
+                Over::Text(text) => texts.push((target.key.clone(), text)),
+                Over::Hidden(_) => hidden.push(target.key.clone()),
+                Over::Nothing => {}
+            }
+        }
+        (texts, hidden)
+    })
+}
+
+/// What changes would do to what a session sees, one after the other.
+pub(in crate::workspace) fn preview(
+    workspace: &Workspace,
+    session: &str,
+    changes: &[FileChange],
+) -> Result<Vec<Preview>, Refusal> {
+    let each = |change: &FileChange| {
+        if let Fate::Moved { to } = &change.fate {
+            free(workspace, session, change, to)?;
+        }
+        let before = match view(workspace, session, &change.target) {
+            Ok(view) => Some(bare(&view.text)),
+            Err(refusal) if refusal.kind == RefusalKind::NotFound && change.fate == Fate::Stays => None,
+            Err(refusal) => return Err(refusal),
+        };
+        commit::preview_over(before, workspace.documents.counting().breaks, change)
+    };
+    changes.iter().map(each).collect()
+}
+
+/// Refuses a move to where the session sees a file, or proposed that one goes away.
+fn free(workspace: &Workspace, session: &str, change: &FileChange, to: &Target) -> Result<(), Refusal> {
+    if to.key == change.target.key {
+        return Ok(());
+    }
+    let taken = match workspace.proposals.with(session, |stack| stack.concerning(&to.key).cloned()) {
+        // Back to where it really is.
+        Some(file) if file.key == to.key => {
+            !workspace.proposals.with(session, |stack| stack.concerning(&change.target.key) == Some(&file))
+        }
+        Some(_) => true,
+        None => match view::now(workspace, to) {
+            Err(refusal) if refusal.kind == RefusalKind::NotFound => false,
+            Ok(_) | Err(_) => true,
+        },
+    };
+    if !taken {
+        return Ok(());
+    }
+    let words = format!(
+        "{} cannot be moved to {}: something is there, or is proposed to go from there first. Nothing was proposed.",
+        change.target.shown, to.shown
+    );
+    Err(Refusal::new(RefusalKind::Conflict, words))
+}
+
+/// Puts changes into what a session proposes, all of them or none.
+pub(in crate::workspace) fn lay(
+    workspace: &Workspace,
+    session: &str,
+    by: &By,
+    changes: &[FileChange],
+) -> Result<Vec<Laid>, Refusal> {
+    for change in changes {
+        if let Some(file) = workspace.proposals.with(session, |stack| stack.concerning(&change.target.key).cloned()) {
+            refresh(workspace, session, &file)?;
+        }
+    }
+    let laid = workspace.proposals.in_turn(session, || {
+        let mut stack = workspace.proposals.with(session, |stack| stack.clone());
+        let laid = changes.iter().map(|change| laid(workspace, session, &mut stack, by, change));
+        let laid = laid.collect::<Result<Vec<_>, _>>()?;
+        workspace.proposals.with(session, |there| there.become_as(stack));
+        Ok::<_, Refusal>(laid)
+    })?;
+    workspace.tell_proposals(changes.iter().map(|change| change.target.uri.clone()));
+    Ok(laid)
+}
+
+fn laid(
+    workspace: &Workspace,
+    session: &str,
+    stack: &mut Stack,
+    by: &By,
+    change: &FileChange,
+) -> Result<Laid, Refusal> {
+    let (target, breaks) = (&change.target, workspace.documents.counting().breaks);
+    if let Fate::Moved { to } = &change.fate {
+        free(workspace, session, change, to)?;
+    }
+    let under = real(workspace, stack.concerning(&target.key).unwrap_or(target))?;
+    let real = under.as_ref().map(|view| bare(&view.text));
+    let before = match stack.over(&target.key) {
+        Over::Nothing => real.clone(),
+        Over::Text(text) => Some(text),
+        Over::Hidden(_) => None,
+    };
+    if before.is_none() && change.fate != Fate::Stays {
+        return Err(hidden(target, None));
+    }
+    let Preview { after, rewritten, unified_diff, .. } = commit::preview_over(before.clone(), breaks, change)?;
+    let proposed = Proposed {
+        target,
+        fate: &change.fate,
+        real: real.as_ref(),
+        splices: &rewritten.splices,
+        empty: Text::new("", breaks),
+    };
+    let ids = stack.propose(&proposed, by)?;
+    Ok(Laid {
+        target: target.clone(),
+        fate: change.fate.clone(),
+        before,
+        after,
+        splices: rewritten.splices,
+        hunks: rewritten.hunks,
+        notes: rewritten.notes,
+        unified_diff,
+        version: under.as_ref().and_then(View::version),
+        language: under.as_ref().and_then(View::language).map(str::to_owned),
+        ids,
+    })
+}

@@ -35,7 +35,7 @@ use self::hub::{AskId, Asked, Base, Census, Event, Hub, Request, ServerId, WaitI
 use self::problems::SYNTAX;
 use self::run::{Queue, Runner, Servers};
 use self::supervisor::Supervisor;
-use self::verdict::{Baseline, DocumentReport, SourceReport};
+use self::verdict::{Baseline, SourceReport};
 use crate::config::Settings;
 use crate::editor::{Editor, FileChanged};
 use crate::permissions::Trust;
@@ -143,7 +143,7 @@ pub struct Languages {
 struct Shared {
     waits: Mutex<HashMap<WaitId, oneshot::Sender<DiagnosticsReport>>>,
     asks: Mutex<HashMap<AskId, ask::Offered>>,
-    late: Mutex<Vec<DocumentReport>>,
+    late: Mutex<Vec<DiagnosticsReport>>,
     census: Mutex<Vec<Census>>,
     /// What is on its way to each server, with its name.
     unsent: Mutex<HashMap<ServerId, (String, Unsent)>>,
@@ -300,10 +300,17 @@ impl Languages {
         self.wait(documents, wait, cancel).await
     }
 
-    /// What sources said after a wait for them was over, since the last time this was asked.
+    /// What sources said after a wait for them was over, since the last time this was asked, in the order in which it was
+    /// said: the report of a document is complete and takes the place of the one before it.
     pub fn late(&self) -> Option<DiagnosticsReport> {
-        let documents = std::mem::take(&mut *lock(&self.shared.late));
-        (!documents.is_empty()).then(|| DiagnosticsReport { documents, ..DiagnosticsReport::default() })
+        let mut all = std::mem::take(&mut *lock(&self.shared.late)).into_iter();
+        let first = all.next()?;
+        Some(all.fold(first, |mut sum, mut next| {
+            sum.documents.append(&mut next.documents);
+            sum.other_files.append(&mut next.other_files);
+            sum.other_files_cut = sum.other_files_cut.max(next.other_files_cut);
+            sum
+        }))
     }
 
     /// The editor forwarded diagnostics: `ropewalk/didChangeDiagnostics`.

@@ -5,6 +5,7 @@ mod behaviours;
 mod documents;
 mod formatting;
 mod forwarded;
+mod late;
 mod life;
 mod never_clean;
 mod pull;
@@ -22,7 +23,7 @@ use tokio::task::JoinHandle;
 use super::client::{Pipes, Root};
 use super::hub::Finding;
 use super::known::Server;
-use super::verdict::Verdict;
+use super::verdict::{DocumentReport, Verdict};
 use super::*;
 use crate::editor::{Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, EditReply, News, Resync};
 use crate::rpc::{Decoder, encode};
@@ -69,12 +70,15 @@ struct Stage {
     /// Names that are not found.
     missing: Vec<&'static str>,
     trusted: Mutex<bool>,
+    /// Whoever holds it keeps everything from being found.
+    held: Arc<tokio::sync::Mutex<()>>,
     started: mpsc::UnboundedSender<(String, DuplexStream)>,
 }
 
 #[async_trait]
 impl Servers for Stage {
     async fn find(&self, _: &Key, candidates: &[Arc<Server>], folder: Option<PathBuf>) -> Finding {
+        drop(self.held.lock().await);
         let found = candidates.iter().find(|server| !self.missing.contains(&server.name.as_str()));
         let root = folder.map(|path| Root { uri: format!("file://{}", path.display()), path });
         match found {
@@ -214,7 +218,8 @@ impl Bench {
     /// A bench on which these servers of the table are not found.
     fn without(missing: &[&'static str]) -> Bench {
         let (started, queue) = mpsc::unbounded_channel();
-        let stage = Arc::new(Stage { missing: missing.to_vec(), trusted: Mutex::new(true), started });
+        let stage =
+            Arc::new(Stage { missing: missing.to_vec(), trusted: Mutex::new(true), held: Arc::default(), started });
         let documents = Arc::new(Documents::new());
         documents.count_as(Counting { breaks: LineBreaks::Lf, ..Counting::default() });
         let editor = Arc::new(Notebook::default());
@@ -323,6 +328,9 @@ fn told(report: &DiagnosticsReport) -> String {
     for file in &report.other_files {
         let new: Vec<&str> = file.new.iter().map(|problem| problem.message.as_str()).collect();
         lines.push(format!("also {} {} {new:?}", file.uri, file.source));
+    }
+    if report.other_files_cut > 0 {
+        lines.push(format!("also {} more files", report.other_files_cut));
     }
     lines.join("\n")
 }

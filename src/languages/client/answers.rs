@@ -22,6 +22,8 @@ use crate::rpc::{Fault, Handler};
 pub(super) enum Notice {
     /// What it can be asked changed, or its answers did: ask again.
     AskAgain,
+    /// It wants to hear of files on the disk from now on.
+    Watches,
     /// The connection is over.
     Closed(String),
 }
@@ -177,9 +179,13 @@ impl Handler for Answers {
             "workspace/configuration" => Ok(self.configuration(&params)),
             "workspace/workspaceFolders" => Ok(self.root.as_ref().map_or(Value::Null, |root| json!([folder(root)]))),
             "client/registerCapability" => {
+                let watched = self.registered().watches();
                 let changed = self.registered().register(&params);
                 if changed {
                     self.ask_again();
+                }
+                if !watched && self.registered().watches() {
+                    let _ = self.notices.send(Notice::Watches);
                 }
                 Ok(Value::Null)
             }
@@ -321,7 +327,7 @@ mod tests {
         };
         register("w", "workspace/didChangeWatchedFiles", json!({ "watchers": [] }));
         assert!(answers.registered().watches() && !answers.registered().pulls());
-        assert_eq!(notices.try_recv().ok(), None);
+        assert_eq!(notices.try_recv().ok(), Some(Notice::Watches));
         register(
             "1",
             "textDocument/diagnostic",

@@ -40,6 +40,9 @@ const EXIT: Duration = Duration::from_millis(500);
 /// How long a process may take to go when it is asked to.
 const GRACE: Duration = Duration::from_secs(1);
 
+/// So many changes of files are kept for a server that has not said yet that it wants to hear of them; the newest.
+const MISSED: usize = 1024;
+
 /// Talks to one server until it is gone.
 pub(super) async fn run(
     pipes: Pipes,
@@ -102,6 +105,7 @@ pub(super) async fn run(
                 documents: HashMap::new(),
                 pulls: JoinSet::new(),
                 workspace: JoinSet::new(),
+                missed: Vec::new(),
             };
             for (command, _on_its_way) in queued {
                 session.obey(command);
@@ -182,6 +186,8 @@ struct Session {
     pulls: JoinSet<Asked>,
     /// The question about all files that is open; never more than one.
     workspace: JoinSet<workspace::Found>,
+    /// Changes of files from before it wanted to hear of them.
+    missed: Vec<(String, u8)>,
 }
 
 impl Session {
@@ -211,6 +217,10 @@ impl Session {
                 },
                 notice = noticed.recv() => match notice {
                     Some(Notice::AskAgain) => self.ask_all(),
+                    Some(Notice::Watches) => {
+                        let missed = std::mem::take(&mut self.missed);
+                        self.obey(Command::Watched(missed));
+                    }
                     Some(Notice::Closed(why)) => return format!("lost its connection: {why}"),
                     None => return "its connection is over".into(),
                 },
@@ -312,8 +322,14 @@ impl Session {
                     (self.sink)(ServerEvent::WorkspaceAsked);
                 }
             }
+            Command::Watched(files) if !lock(&self.registered).watches() => {
+                // A server that registers only after it has looked round would never hear of these.
+                self.missed.extend(files);
+                let surplus = self.missed.len().saturating_sub(MISSED);
+                self.missed.drain(..surplus);
+            }
             Command::Watched(files) => {
-                if lock(&self.registered).watches() {
+                if !files.is_empty() {
                     let changes: Vec<Value> =
                         files.iter().map(|(uri, kind)| json!({ "uri": uri, "type": kind })).collect();
                     self.peer.notify("workspace/didChangeWatchedFiles", json!({ "changes": changes }));

@@ -35,7 +35,7 @@ use self::hub::{AskId, Asked, Base, Census, Event, Hub, Request, ServerId, WaitI
 use self::problems::SYNTAX;
 use self::run::{Queue, Runner, Servers};
 use self::supervisor::Supervisor;
-use self::verdict::{Baseline, SourceReport};
+use self::verdict::{Baseline, DocumentReport, SourceReport};
 use crate::config::Settings;
 use crate::editor::{Editor, FileChanged};
 use crate::permissions::Trust;
@@ -144,10 +144,39 @@ struct Shared {
     waits: Mutex<HashMap<WaitId, oneshot::Sender<DiagnosticsReport>>>,
     asks: Mutex<HashMap<AskId, ask::Offered>>,
     late: Mutex<Vec<DiagnosticsReport>>,
+    /// What the embedded check said of the documents of which more will be told, by URI, with the version.
+    checks: Mutex<HashMap<String, (Option<i32>, SourceReport)>>,
     census: Mutex<Vec<Census>>,
     /// What is on its way to each server, with its name.
     unsent: Mutex<HashMap<ServerId, (String, Unsent)>>,
     clients: tokio_util::task::TaskTracker,
+}
+
+impl Shared {
+    /// Of so many documents what the embedded check said is kept.
+    const CHECKS: usize = 1024;
+
+    /// Keeps what the embedded check said of a document, if more will be told of it.
+    fn keep_check(&self, document: &DocumentReport) {
+        let mut checks = lock(&self.checks);
+        checks.remove(&document.uri);
+        let check = document.sources.iter().find(|source| source.id == SYNTAX);
+        if let Some(check) = check.filter(|_| document.sources.iter().any(|source| source.verdict.owes()))
+            && checks.len() < Shared::CHECKS
+        {
+            checks.insert(document.uri.clone(), (document.version, check.clone()));
+        }
+    }
+
+    /// Adds what the embedded check said of the same text.
+    fn add_checks(&self, report: &mut DiagnosticsReport) {
+        let checks = lock(&self.checks);
+        for document in &mut report.documents {
+            let check = checks.get(&document.uri).filter(|(version, _)| *version == document.version);
+            document.sources.extend(check.map(|(_, check)| check.clone()));
+            document.sources.sort_by(|a, b| a.id.cmp(&b.id));
+        }
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -267,6 +296,7 @@ impl Languages {
         for (document, check) in report.documents.iter_mut().zip(checks) {
             document.sources.extend(check);
             document.sources.sort_by(|a, b| a.id.cmp(&b.id));
+            self.shared.keep_check(document);
         }
         report
     }

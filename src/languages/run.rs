@@ -169,7 +169,8 @@ impl Runner {
                     let _ = asking.send((offer, doors));
                 }
             }
-            Effect::Late(report) => {
+            Effect::Late(mut report) => {
+                self.shared.add_checks(&mut report);
                 let told = serde_json::to_value(&report);
                 lock(&self.shared.late).push(report);
                 match told {

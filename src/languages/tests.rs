@@ -23,7 +23,7 @@ use tokio::task::JoinHandle;
 use super::client::{Pipes, Root};
 use super::hub::Finding;
 use super::known::Server;
-use super::verdict::{DocumentReport, Verdict};
+use super::verdict::Verdict;
 use super::*;
 use crate::editor::{Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, EditReply, News, Resync};
 use crate::rpc::{Decoder, encode};

@@ -103,6 +103,7 @@ pub(super) async fn run(
                 window,
                 registered,
                 documents: HashMap::new(),
+                texts: 0,
                 pulls: JoinSet::new(),
                 workspace: JoinSet::new(),
                 missed: Vec::new(),
@@ -163,6 +164,8 @@ struct Open {
     memory: Memory,
     /// The question that is open.
     asking: Option<AbortHandle>,
+    /// How many texts of all documents had been sent when it was put.
+    asked: u64,
     /// When to ask, if nobody wants to know before.
     ask_at: Option<Instant>,
 }
@@ -183,6 +186,8 @@ struct Session {
     window: Arc<Window>,
     registered: Arc<Mutex<Registered>>,
     documents: HashMap<Key, Open>,
+    /// How many texts of all documents it was sent.
+    texts: u64,
     pulls: JoinSet<Asked>,
     /// The question about all files that is open; never more than one.
     workspace: JoinSet<workspace::Found>,
@@ -265,7 +270,8 @@ impl Session {
                 let (document, params) = Document::open(uri, language_id, rev, &text);
                 (self.sink)(ServerEvent::Sent { key: key.clone(), rev });
                 self.peer.notify("textDocument/didOpen", params);
-                let open = Open { document, told: rev, memory: Memory::new(), asking: None, ask_at: None };
+                self.texts += 1;
+                let open = Open { document, told: rev, memory: Memory::new(), asking: None, asked: 0, ask_at: None };
                 self.documents.insert(key.clone(), open);
                 self.ask(&key);
             }
@@ -282,6 +288,7 @@ impl Session {
                     open.ask_at = Some(self.clock.now() + IDLE);
                     (self.sink)(ServerEvent::Sent { key, rev });
                     self.peer.notify("textDocument/didChange", params);
+                    self.texts += 1;
                 }
             }
             Command::Save(key) => {
@@ -307,8 +314,9 @@ impl Session {
                 self.peer.notify("textDocument/didClose", json!({ "textDocument": open.document.name() }));
             }
             Command::Pull(key) => {
-                // One that is under way is for the text it has, since every change ends it.
-                if self.documents.get(&key).is_some_and(|open| open.asking.is_none()) {
+                // One that is under way is for the text it has, since every change ends it; but what it says may depend
+                // on another document that has changed meanwhile.
+                if self.documents.get(&key).is_some_and(|open| open.asking.is_none() || open.asked < self.texts) {
                     self.ask(&key);
                 }
             }
@@ -404,7 +412,7 @@ impl Session {
     fn ask(&mut self, key: &Key) {
         let had = self.documents.iter().map(|(key, open)| (key.clone(), open.told)).collect();
         let Some(open) = self.documents.get_mut(key).filter(|open| open.told == open.document.rev) else { return };
-        open.ask_at = None;
+        (open.ask_at, open.asked) = (None, self.texts);
         let identifiers = lock(&self.registered).identifiers(&open.document.language_id);
         if identifiers.is_empty() && !self.tsserver {
             return;

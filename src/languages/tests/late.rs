@@ -243,3 +243,45 @@ async fn what_is_said_of_one_document_of_a_batch_holds_when_the_others_have_been
     );
     assert!(bench.started.try_recv().is_err());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_late_answer_does_not_hide_what_the_embedded_check_found() {
+    let (bench, doc, mut server) = spoken().await;
+    let settle = bench.settle(vec![bench.edit(&doc, 0..0, "def (:\n")]);
+    let report = settle.await.unwrap();
+    assert!(matches!(conclusion(&report.documents[0]), Conclusion::Errors { .. }), "{report:?}");
+    server.publish(&doc.uri, Some(102), json!([])).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let late = bench.languages.late().unwrap();
+    assert!(matches!(conclusion(&late.documents[0]), Conclusion::Errors { .. }), "{late:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_is_open_is_put_anew_when_another_document_has_changed() {
+    let mut bench = Bench::new();
+    let (a, b) = (bench.open("a.py", "a\n"), bench.open("b.py", "b\n"));
+    let mut server = bench.server().await;
+    server.initialize(PULLS()).await;
+    let full = |items: Value| json!({ "kind": "full", "items": items });
+    for _ in 0..2 {
+        let asked = server.expect("textDocument/diagnostic").await;
+        server.reply(&asked, full(json!([]))).await;
+    }
+    bench.quiesce().await;
+    let one = bench.edit(&a, 0..0, "x\n");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let open = server.expect("textDocument/diagnostic").await;
+    assert_eq!(open["params"]["textDocument"]["uri"], a.uri);
+    let settle = bench.settle(vec![one, bench.edit(&b, 0..0, "y\n")]);
+    let cancelled = server.expect("$/cancelRequest").await;
+    assert_eq!(cancelled["params"]["id"], open["id"]);
+    server.fail(&open, crate::rpc::code::REQUEST_CANCELLED, Value::Null).await;
+    for uri in [&a.uri, &b.uri] {
+        let asked = server.expect("textDocument/diagnostic").await;
+        assert_eq!(asked["params"]["textDocument"]["uri"], **uri);
+        let broken = if *uri == a.uri { json!([error(0, "broken by the other")]) } else { json!([]) };
+        server.reply(&asked, full(broken)).await;
+    }
+    let report = told(&settle.await.unwrap());
+    assert!(report.contains("broken by the other") && !report.contains("pending"), "{report}");
+}

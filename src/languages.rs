@@ -88,7 +88,7 @@ pub struct Wait {
     pub wait: WaitMode,
     /// At most so long (ms), instead of the settings' budgets.
     pub deadline_ms: Option<u64>,
-    /// Only for these sources.
+    /// Only for these sources, by their names; of the others it is told what is there.
     pub sources: Option<Vec<String>>,
 }
 

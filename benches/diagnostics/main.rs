@@ -137,6 +137,12 @@ impl Bench {
     }
 }
 
+impl Drop for Bench {
+    fn drop(&mut self) {
+        self.editor.accept_rest();
+    }
+}
+
 async fn measure() {
     let kinds = [("publishes", Some(Speaks::Publishes)), ("is asked", Some(Speaks::Answers)), ("no server", None)];
     let mut benches = Vec::new();

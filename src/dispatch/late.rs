@@ -47,9 +47,10 @@ impl Late {
     pub(super) fn came(&self, report: DiagnosticsReport) {
         let mut inner = self.lock();
         for document in report.documents {
-            let sessions = match owes(&document) {
-                true => inner.waiting.get(&document.uri).cloned(),
-                false => inner.waiting.remove(&document.uri),
+            let sessions = if owes(&document) {
+                inner.waiting.get(&document.uri).cloned()
+            } else {
+                inner.waiting.remove(&document.uri)
             };
             for session in sessions.unwrap_or_default() {
                 let news = inner.news.entry(session).or_default();

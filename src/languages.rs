@@ -88,7 +88,7 @@ pub struct Wait {
     pub wait: WaitMode,
     /// At most so long (ms), instead of the settings' budgets.
     pub deadline_ms: Option<u64>,
-    /// Only for these sources.
+    /// Only for these sources, by their names; of the others it is told what is there.
     pub sources: Option<Vec<String>>,
 }
 
@@ -143,11 +143,40 @@ pub struct Languages {
 struct Shared {
     waits: Mutex<HashMap<WaitId, oneshot::Sender<DiagnosticsReport>>>,
     asks: Mutex<HashMap<AskId, ask::Offered>>,
-    late: Mutex<Vec<DocumentReport>>,
+    late: Mutex<Vec<DiagnosticsReport>>,
+    /// What the embedded check said of the documents of which more will be told, by URI, with the version.
+    checks: Mutex<HashMap<String, (Option<i32>, SourceReport)>>,
     census: Mutex<Vec<Census>>,
     /// What is on its way to each server, with its name.
     unsent: Mutex<HashMap<ServerId, (String, Unsent)>>,
     clients: tokio_util::task::TaskTracker,
+}
+
+impl Shared {
+    /// Of so many documents what the embedded check said is kept.
+    const CHECKS: usize = 1024;
+
+    /// Keeps what the embedded check said of a document, if more will be told of it.
+    fn keep_check(&self, document: &DocumentReport) {
+        let mut checks = lock(&self.checks);
+        checks.remove(&document.uri);
+        let check = document.sources.iter().find(|source| source.id == SYNTAX);
+        if let Some(check) = check.filter(|_| document.sources.iter().any(|source| source.verdict.owes()))
+            && checks.len() < Shared::CHECKS
+        {
+            checks.insert(document.uri.clone(), (document.version, check.clone()));
+        }
+    }
+
+    /// Adds what the embedded check said of the same text.
+    fn add_checks(&self, report: &mut DiagnosticsReport) {
+        let checks = lock(&self.checks);
+        for document in &mut report.documents {
+            let check = checks.get(&document.uri).filter(|(version, _)| *version == document.version);
+            document.sources.extend(check.map(|(_, check)| check.clone()));
+            document.sources.sort_by(|a, b| a.id.cmp(&b.id));
+        }
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -267,6 +296,7 @@ impl Languages {
         for (document, check) in report.documents.iter_mut().zip(checks) {
             document.sources.extend(check);
             document.sources.sort_by(|a, b| a.id.cmp(&b.id));
+            self.shared.keep_check(document);
         }
         report
     }
@@ -300,10 +330,17 @@ impl Languages {
         self.wait(documents, wait, cancel).await
     }
 
-    /// What sources said after a wait for them was over, since the last time this was asked.
+    /// What sources said after a wait for them was over, since the last time this was asked, in the order in which it was
+    /// said: the report of a document is complete and takes the place of the one before it.
     pub fn late(&self) -> Option<DiagnosticsReport> {
-        let documents = std::mem::take(&mut *lock(&self.shared.late));
-        (!documents.is_empty()).then(|| DiagnosticsReport { documents, ..DiagnosticsReport::default() })
+        let mut all = std::mem::take(&mut *lock(&self.shared.late)).into_iter();
+        let first = all.next()?;
+        Some(all.fold(first, |mut sum, mut next| {
+            sum.documents.append(&mut next.documents);
+            sum.other_files.append(&mut next.other_files);
+            sum.other_files_cut = sum.other_files_cut.max(next.other_files_cut);
+            sum
+        }))
     }
 
     /// The editor forwarded diagnostics: `ropewalk/didChangeDiagnostics`.

@@ -158,7 +158,7 @@ impl Dispatch {
         let by = By { session: session.id.clone(), turn: call.params.turn_id.clone(), call: call.id.to_owned() };
         let laid = match call.context.workspace.lay(&by, &changes).await {
             Ok(laid) => laid,
-            Err(refusal) if super::propose::needs_new_consent(&refusal) => return Err(Stopped::AskAgain),
+            Err(refusal) if super::propose::needs_new_consent(&refusal) => return Err(Stopped::Again(refusal.into())),
             Err(refusal) => return Err(Stopped::Failed(refusal.into())),
         };
         self.world.changed();

@@ -166,7 +166,10 @@ pub(super) fn shape(ending: Ending, named: Named, keeping: &Keeping<'_>, timing:
     if let Some(mut news) = news {
         words.rest.push(told_late(&news, &named.folders));
         // What the call's own edits brought comes first.
-        diagnostics.get_or_insert_default().documents.append(&mut news.documents);
+        let all = diagnostics.get_or_insert_default();
+        all.documents.append(&mut news.documents);
+        all.other_files.append(&mut news.other_files);
+        all.other_files_cut += news.other_files_cut;
     }
     words.rest.extend(said);
     let max = keeping.settings.display_bytes;

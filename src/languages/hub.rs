@@ -9,6 +9,7 @@ mod asks;
 mod documents;
 mod format;
 mod hear;
+mod late;
 mod limits;
 mod on_save;
 mod once;
@@ -29,15 +30,16 @@ use self::asks::Pending;
 pub(super) use self::asks::{AskId, Offer};
 use self::documents::Doc;
 use self::hear::{News, Said};
+use self::late::{Aftermath, Late};
 use self::servers::Running;
-use self::wait::{Late, Waiting};
+use self::wait::Waiting;
 use super::client::{Command, Root, STATUS, ServerEvent};
 use super::format::Ask;
 use super::known::{self, Server};
 use super::problems::Located;
 use super::settle::{Habits, Noise, Rev};
 use super::sources::{Forwarded, ProgressKind, SourceName};
-use super::verdict::{DiagnosticsReport, DocumentReport};
+use super::verdict::DiagnosticsReport;
 use super::{Edited, Wait};
 use crate::config::Settings;
 use crate::editor::FileChanged;
@@ -102,8 +104,8 @@ pub(super) enum Effect {
     Finish { id: WaitId, report: DiagnosticsReport },
     /// Say who can be asked.
     Offer { id: AskId, offer: Offer },
-    /// A source answered after its wait was over.
-    Late(DocumentReport),
+    /// Something was said after its wait was over.
+    Late(DiagnosticsReport),
     /// Ask the editor for what its servers say of a document.
     AskEditor { uri: String },
 }
@@ -265,6 +267,7 @@ pub(super) struct Hub {
     editors: BTreeMap<String, EditorSource>,
     waits: BTreeMap<WaitId, Waiting>,
     late: Vec<Late>,
+    aftermaths: Vec<Aftermath>,
     /// Documents to be formatted, see [`Event::Format`].
     formats: Vec<(Key, usize, Ask)>,
     asks: Vec<Pending>,
@@ -291,6 +294,7 @@ impl Hub {
             editors: BTreeMap::new(),
             waits: BTreeMap::new(),
             late: Vec::new(),
+            aftermaths: Vec::new(),
             formats: Vec::new(),
             asks: Vec::new(),
             said: BTreeMap::new(),

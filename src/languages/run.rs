@@ -14,7 +14,6 @@ use super::client::{Client, Pipes, Root};
 use super::hub::{Effect, Event, Finding, Hub, ServerId};
 use super::known::Server;
 use super::supervisor::Supervisor;
-use super::verdict::DiagnosticsReport;
 use super::{Shared, lock};
 use crate::editor::{Editor, News};
 use crate::ports::Clock;
@@ -184,10 +183,11 @@ impl Runner {
                     let _ = asking.send((offer, doors));
                 }
             }
-            Effect::Late(report) => {
-                let told = DiagnosticsReport { documents: vec![report.clone()], ..DiagnosticsReport::default() };
+            Effect::Late(mut report) => {
+                self.shared.add_checks(&mut report);
+                let told = serde_json::to_value(&report);
                 lock(&self.shared.late).push(report);
-                match serde_json::to_value(told) {
+                match told {
                     Ok(told) => self.editor.tell(News::LateDiagnostics(told)),
                     Err(error) => debug!(%error, "telling of late diagnostics"),
                 }

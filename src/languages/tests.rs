@@ -5,6 +5,7 @@ mod behaviours;
 mod documents;
 mod formatting;
 mod forwarded;
+mod late;
 mod life;
 mod never_clean;
 mod pull;
@@ -77,12 +78,15 @@ struct Stage {
     disk: Mutex<HashMap<PathBuf, String>>,
     /// What the servers that start from now on weigh.
     memory: Mutex<Option<Weigh>>,
+    /// Whoever holds it keeps everything from being found.
+    held: Arc<tokio::sync::Mutex<()>>,
     started: mpsc::UnboundedSender<(String, DuplexStream)>,
 }
 
 #[async_trait]
 impl Servers for Stage {
     async fn find(&self, _: &Key, candidates: &[Arc<Server>], folder: Option<PathBuf>) -> Finding {
+        drop(self.held.lock().await);
         let there = |server: &&Arc<Server>| {
             let name = server.name.as_str();
             !self.missing.contains(&name) && !ELSEWHERE.contains(&name)
@@ -240,6 +244,7 @@ impl Bench {
             trusted: Mutex::new(true),
             disk: Mutex::default(),
             memory: Mutex::default(),
+            held: Arc::default(),
             started,
         });
         let documents = Arc::new(Documents::new());
@@ -350,6 +355,9 @@ fn told(report: &DiagnosticsReport) -> String {
     for file in &report.other_files {
         let new: Vec<&str> = file.new.iter().map(|problem| problem.message.as_str()).collect();
         lines.push(format!("also {} {} {new:?}", file.uri, file.source));
+    }
+    if report.other_files_cut > 0 {
+        lines.push(format!("also {} more files", report.other_files_cut));
     }
     lines.join("\n")
 }

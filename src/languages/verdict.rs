@@ -21,6 +21,24 @@ pub struct DiagnosticsReport {
     pub documents: Vec<DocumentReport>,
     /// Other files in which errors appeared; at most five.
     pub other_files: Vec<FileReport>,
+    /// In how many more files errors appeared.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub other_files_cut: usize,
+}
+
+impl DiagnosticsReport {
+    /// Puts the other files in order and keeps the first `most`; the others are counted. What only takes back what was
+    /// told before is always kept.
+    pub(super) fn bound_other_files(&mut self, most: usize) {
+        self.other_files.sort_by(|a, b| (&a.uri, &a.source).cmp(&(&b.uri, &b.source)));
+        let mut kept = 0;
+        let before = self.other_files.len();
+        self.other_files.retain(|file| {
+            kept += usize::from(!file.new.is_empty());
+            file.new.is_empty() || kept <= most
+        });
+        self.other_files_cut += before - self.other_files.len();
+    }
 }
 
 /// What is known of one document.
@@ -48,6 +66,13 @@ pub struct FileReport {
     pub source: String,
     /// The errors that appeared.
     pub new: Vec<Problem>,
+    /// How many more appeared that are not listed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cut: usize,
+    /// Told late: the URIs of the documents whose edit was followed by this. It takes the place of what was told late of
+    /// this file and source before; an empty `new` takes that back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edited: Vec<String>,
 }
 
 /// What one source says of one document.
@@ -200,6 +225,16 @@ pub enum Verdict {
     Untrusted,
     /// The user typed on before it answered.
     Superseded,
+}
+
+impl Verdict {
+    /// Whether what the source says later of this text is still told.
+    pub fn owes(self) -> bool {
+        match self {
+            Verdict::Pending | Verdict::Stale | Verdict::NeedsSave | Verdict::NeverReported | Verdict::Crashed => true,
+            Verdict::Fresh | Verdict::NoServer | Verdict::Untrusted | Verdict::Superseded => false,
+        }
+    }
 }
 
 /// One diagnostic.

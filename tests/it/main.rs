@@ -21,6 +21,7 @@ mod files;
 mod format;
 mod front;
 mod into;
+mod late;
 mod lost;
 mod lsp;
 mod many;

@@ -23,6 +23,8 @@ use crate::rpc::{Fault, Handler};
 pub(super) enum Notice {
     /// What it can be asked changed, or its answers did: ask again.
     AskAgain,
+    /// It wants to hear of files on the disk from now on.
+    Watches,
     /// The connection is over.
     Closed(String),
 }
@@ -100,6 +102,11 @@ impl Registered {
     /// Whether it can be asked at all.
     pub(super) fn pulls(&self) -> bool {
         !self.pulls.is_empty()
+    }
+
+    /// Whether it wants to hear of any changes of files.
+    pub(super) fn watches(&self) -> bool {
+        !self.watches.is_empty()
     }
 
     /// Whether it wants to hear of a change of a file: `1` created, `2` changed, `3` deleted.
@@ -210,9 +217,13 @@ impl Handler for Answers {
             "workspace/configuration" => Ok(self.configuration(&params)),
             "workspace/workspaceFolders" => Ok(self.folders()),
             "client/registerCapability" => {
+                let watched = self.registered().watches();
                 let changed = self.registered().register(&params);
                 if changed {
                     self.ask_again();
+                }
+                if !watched && self.registered().watches() {
+                    let _ = self.notices.send(Notice::Watches);
                 }
                 Ok(Value::Null)
             }
@@ -372,12 +383,12 @@ mod tests {
             answers.request("client/registerCapability", json!({ "registrations": [item] })).unwrap();
         };
         let wants = |path: &str, kind: u8| answers.registered().wants(path, kind);
-        assert!(!wants("file:///w/app/a.py", 1), "nothing was registered");
+        assert!(!wants("file:///w/app/a.py", 1) && !answers.registered().watches(), "nothing was registered");
         let watchers = json!({ "watchers": [{ "globPattern": "**/*.py", "kind": 5 }] });
         register("w", "workspace/didChangeWatchedFiles", watchers);
         assert!(wants("file:///w/app/a.py", 1) && !wants("file:///w/app/a.py", 2) && !wants("file:///w/app/a.rs", 1));
-        assert!(!answers.registered().pulls());
-        assert_eq!(notices.try_recv().ok(), None);
+        assert!(answers.registered().watches() && !answers.registered().pulls());
+        assert_eq!(notices.try_recv().ok(), Some(Notice::Watches));
         register(
             "1",
             "textDocument/diagnostic",

@@ -45,6 +45,8 @@ const GRACE: Duration = Duration::from_secs(1);
 
 /// How often it is looked how much memory it takes.
 const WEIGH: Duration = Duration::from_secs(10);
+/// So many changes of files are kept for a server that has not said yet that it wants to hear of them; the newest.
+const MISSED: usize = 1024;
 
 /// Talks to one server until it is gone.
 pub(super) async fn run(
@@ -112,8 +114,10 @@ pub(super) async fn run(
                 window,
                 registered,
                 documents: HashMap::new(),
+                texts: 0,
                 pulls: JoinSet::new(),
                 workspace: JoinSet::new(),
+                missed: Vec::new(),
             };
             for (command, _on_its_way) in queued {
                 session.obey(command);
@@ -184,6 +188,8 @@ struct Open {
     memory: Memory,
     /// The question that is open.
     asking: Option<AbortHandle>,
+    /// How many texts of all documents had been sent when it was put.
+    asked: u64,
     /// When to ask, if nobody wants to know before.
     ask_at: Option<Instant>,
 }
@@ -204,9 +210,13 @@ struct Session {
     window: Arc<Window>,
     registered: Arc<Mutex<Registered>>,
     documents: HashMap<Key, Open>,
+    /// How many texts of all documents it was sent.
+    texts: u64,
     pulls: JoinSet<Asked>,
     /// The question about all files that is open; never more than one.
     workspace: JoinSet<workspace::Found>,
+    /// Changes of files from before it wanted to hear of them.
+    missed: Vec<(String, u8)>,
 }
 
 impl Session {
@@ -236,6 +246,10 @@ impl Session {
                 },
                 notice = noticed.recv() => match notice {
                     Some(Notice::AskAgain) => self.ask_all(),
+                    Some(Notice::Watches) => {
+                        let missed = std::mem::take(&mut self.missed);
+                        self.obey(Command::Watched(missed));
+                    }
                     Some(Notice::Closed(why)) => return format!("lost its connection: {why}"),
                     None => return "its connection is over".into(),
                 },
@@ -280,7 +294,8 @@ impl Session {
                 let (document, params) = Document::open(uri, language_id, rev, &text);
                 (self.sink)(ServerEvent::Sent { key: key.clone(), rev });
                 self.peer.notify("textDocument/didOpen", params);
-                let open = Open { document, told: rev, memory: Memory::new(), asking: None, ask_at: None };
+                self.texts += 1;
+                let open = Open { document, told: rev, memory: Memory::new(), asking: None, asked: 0, ask_at: None };
                 self.documents.insert(key.clone(), open);
                 self.ask(&key);
             }
@@ -297,6 +312,7 @@ impl Session {
                     open.ask_at = Some(self.clock.now() + IDLE);
                     (self.sink)(ServerEvent::Sent { key, rev });
                     self.peer.notify("textDocument/didChange", params);
+                    self.texts += 1;
                 }
             }
             Command::Save(key) => {
@@ -322,8 +338,9 @@ impl Session {
                 self.peer.notify("textDocument/didClose", json!({ "textDocument": open.document.name() }));
             }
             Command::Pull(key) => {
-                // One that is under way is for the text it has, since every change ends it.
-                if self.documents.get(&key).is_some_and(|open| open.asking.is_none()) {
+                // One that is under way is for the text it has, since every change ends it; but what it says may depend
+                // on another document that has changed meanwhile.
+                if self.documents.get(&key).is_some_and(|open| open.asking.is_none() || open.asked < self.texts) {
                     self.ask(&key);
                 }
             }
@@ -336,6 +353,12 @@ impl Session {
                     self.workspace.spawn(workspace::ask(self.peer.clone(), identifiers));
                     (self.sink)(ServerEvent::WorkspaceAsked);
                 }
+            }
+            Command::Watched(files) if !lock(&self.registered).watches() => {
+                // A server that registers only after it has looked round would never hear of these.
+                self.missed.extend(files);
+                let surplus = self.missed.len().saturating_sub(MISSED);
+                self.missed.drain(..surplus);
             }
             Command::Watched(files) => {
                 let wanted = {
@@ -422,7 +445,7 @@ impl Session {
     fn ask(&mut self, key: &Key) {
         let had = self.documents.iter().map(|(key, open)| (key.clone(), open.told)).collect();
         let Some(open) = self.documents.get_mut(key).filter(|open| open.told == open.document.rev) else { return };
-        open.ask_at = None;
+        (open.ask_at, open.asked) = (None, self.texts);
         let identifiers = lock(&self.registered).identifiers(&open.document.language_id);
         if identifiers.is_empty() && !self.tsserver {
             return;

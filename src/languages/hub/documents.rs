@@ -250,6 +250,8 @@ impl Hub {
     fn changed(&mut self, key: &Key, text: Text, version: Option<(u64, i32)>, steps: &Arc<[Splice]>, now: Instant) {
         let Some(doc) = self.docs.get_mut(key) else { return };
         let rev = doc.push(text, version, Arc::clone(steps));
+        self.aftermath_ends(key, now);
+        let Some(doc) = self.docs.get(key) else { return };
         let servers: Vec<ServerId> = doc.servers().collect();
         for id in servers {
             let command = Command::Change { key: key.clone(), rev, steps: Arc::clone(steps) };
@@ -291,7 +293,7 @@ impl Hub {
             self.tell(id, Command::Close(key.clone()));
             self.let_go(id, key);
         }
-        self.late.retain(|late| late.key != *key);
+        self.late.retain(|late| !late.is_of(key));
         self.gone(key, now);
     }
 

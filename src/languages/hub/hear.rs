@@ -350,7 +350,7 @@ impl Hub {
 }
 
 /// What is in `now` more often than in `before`, places aside: they move with edits that nobody told us of.
-fn surplus(before: &[RawProblem], now: &[RawProblem]) -> Vec<RawProblem> {
+pub(super) fn surplus(before: &[RawProblem], now: &[RawProblem]) -> Vec<RawProblem> {
     let same = |a: &RawProblem, b: &RawProblem| (&a.source, &a.code, &a.message) == (&b.source, &b.code, &b.message);
     let mut left: Vec<&RawProblem> = before.iter().collect();
     let mut new = Vec::new();

@@ -2,36 +2,37 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tokio::time::Instant;
-
 use super::documents::{Doc, Place};
 use super::once::once;
-use super::wait::{CLOSED, Late, WaitDoc, Waiting};
+use super::wait::{CLOSED, WaitDoc, Waiting};
 use super::{Base, Hub, SourceKey};
 use crate::config::OwnServers;
-use crate::languages::problems::{self, Delta, Located};
+use crate::languages::problems::{self, Delta, Located, RawProblem};
 use crate::languages::settle::{Rev, Set};
 use crate::languages::verdict::{
     Baseline, DiagnosticsReport, DocumentReport, FileReport, Problem, SourceReport, Verdict,
 };
 use crate::text::{Encoding, LineBreaks, Text};
+use crate::workspace::Key;
 
 /// The id under which it is told that no source speaks of a document.
 const NOBODY: &str = "language server";
 
 /// Errors in so many other files are told.
-const OTHER_FILES: usize = 5;
+pub(super) const OTHER_FILES: usize = 5;
 
 impl Hub {
     /// What came of a wait.
     pub(super) fn report(&self, waiting: &Waiting) -> DiagnosticsReport {
         let documents: Vec<DocumentReport> =
             waiting.docs.iter().map(|doc| self.document_report(waiting, doc)).collect();
-        let other_files = self.other_files(waiting, &documents);
-        DiagnosticsReport { documents, other_files }
+        let mut report = DiagnosticsReport { documents, ..DiagnosticsReport::default() };
+        report.other_files = self.other_files(waiting);
+        report.bound_other_files(OTHER_FILES);
+        report
     }
 
-    fn document_report(&self, waiting: &Waiting, wanted: &WaitDoc) -> DocumentReport {
+    pub(super) fn document_report(&self, waiting: &Waiting, wanted: &WaitDoc) -> DocumentReport {
         let mut compared: BTreeMap<&SourceKey, Compared> = BTreeMap::new();
         if let Some(doc) = self.docs.get(&wanted.key) {
             for (source, settled) in &wanted.settled {
@@ -100,55 +101,61 @@ impl Hub {
         }
     }
 
-    /// An answer that came after its wait.
-    pub(super) fn late_report(&self, late: &Late, set: &Set, now: Instant) -> DocumentReport {
-        let waited = u64::try_from((now - late.started).as_millis()).unwrap_or(u64::MAX);
-        let report = SourceReport::new(self.id_of(&late.source), Verdict::Fresh).with_waited(waited);
-        let doc = self.docs.get(&late.key);
-        let report = match doc.and_then(|doc| compare(doc, &late.source, set, late.base.as_ref())) {
-            Some(found) => self.with_compared(report, &found, late.encoding),
-            None => report,
-        };
-        DocumentReport { uri: late.uri.clone(), version: late.version, sources: vec![report], report_in: None }
-    }
-
     /// Errors that appeared since the edits in files that were not edited. Only from sources that had spoken of the
     /// edited documents before: what one says while it starts is old news.
-    fn other_files(&self, waiting: &Waiting, documents: &[DocumentReport]) -> Vec<FileReport> {
-        let Some(since) = waiting.docs.iter().filter_map(|doc| doc.base.as_ref().map(|base| base.news)).min() else {
-            return Vec::new();
-        };
-        let known: BTreeSet<&str> = documents
-            .iter()
-            .flat_map(|document| &document.sources)
-            .filter(|source| source.baseline == Baseline::Known)
-            .map(|source| source.id.as_str())
-            .collect();
-        let mut files = Vec::new();
-        for ((source, uri), (new, counting)) in self.appeared(since) {
-            let id = self.id_of(&source);
-            let key = self.key_of(&uri);
-            let edited = waiting.docs.iter().any(|doc| Some(&doc.key) == key.as_ref() || doc.uri == uri);
-            if edited || !known.contains(id.as_str()) || !self.is_ours(&uri) {
-                continue;
-            }
-            let doc = key.as_ref().and_then(|key| self.docs.get(key));
-            let new = match doc {
-                Some(doc) => {
-                    let text = &doc.now().text;
-                    let lines = text.with_breaks(LineBreaks::Lsp);
-                    let list: Vec<Located> =
-                        new.iter().map(|problem| problems::locate(problem, &lines, counting)).collect();
-                    problems::told(&list, text, waiting.encoding, self.settings.diagnostics.max_per_file).0
-                }
-                // Nobody has its text here, so its places stay as the server counts them.
-                None => new.into_iter().take(self.settings.diagnostics.max_per_file).map(as_it_came).collect(),
-            };
-            files.push(FileReport { uri, source: id, new });
+    fn other_files(&self, waiting: &Waiting) -> Vec<FileReport> {
+        let Some(since) = waiting.since() else { return Vec::new() };
+        let speakers = self.speakers(waiting);
+        let docs: Vec<(Key, String)> = waiting.docs.iter().map(|doc| (doc.key.clone(), doc.uri.clone())).collect();
+        let appeared = self.appeared(since).into_iter();
+        let others = appeared.filter(|((source, uri), _)| speakers.contains(source) && self.is_another(uri, &docs));
+        others
+            .map(|((source, uri), (new, counting))| self.file_report(&source, &uri, new, counting, waiting.encoding))
+            .collect()
+    }
+
+    /// The sources that had spoken of the edited documents before the edits.
+    pub(super) fn speakers(&self, waiting: &Waiting) -> BTreeSet<SourceKey> {
+        let mut speakers = BTreeSet::new();
+        for doc in &waiting.docs {
+            let (Some(base), Some(known)) = (&doc.base, self.docs.get(&doc.key)) else { continue };
+            speakers.extend(base.sets.keys().cloned());
+            let tracks = known.tracks.iter().filter(|(_, track)| track.known(base.rev).is_some());
+            speakers.extend(tracks.map(|(source, _)| source.clone()));
         }
-        files.sort_by(|a, b| (&a.uri, &a.source).cmp(&(&b.uri, &b.source)));
-        files.truncate(OTHER_FILES);
-        files
+        speakers
+    }
+
+    /// Whether a file is none of these documents, and lies in one of the folders.
+    pub(super) fn is_another(&self, uri: &str, docs: &[(Key, String)]) -> bool {
+        let key = self.key_of(uri);
+        self.is_ours(uri) && !docs.iter().any(|doc| Some(&doc.0) == key.as_ref() || doc.1 == uri)
+    }
+
+    /// New errors of a file that was not edited, whose source counts like `counting`.
+    pub(super) fn file_report(
+        &self,
+        source: &SourceKey,
+        uri: &str,
+        new: Vec<RawProblem>,
+        counting: Encoding,
+        encoding: Encoding,
+    ) -> FileReport {
+        let max = self.settings.diagnostics.max_per_file;
+        let all = new.len();
+        let new = match self.key_of(uri).and_then(|key| self.docs.get(&key)) {
+            Some(doc) => {
+                let text = &doc.now().text;
+                let lines = text.with_breaks(LineBreaks::Lsp);
+                let list: Vec<Located> =
+                    new.iter().map(|problem| problems::locate(problem, &lines, counting)).collect();
+                problems::told(&list, text, encoding, max).0
+            }
+            // Nobody has its text here, so its places stay as the server counts them.
+            None => new.into_iter().take(max).map(as_it_came).collect(),
+        };
+        let cut = all - new.len();
+        FileReport { uri: uri.to_owned(), source: self.id_of(source), new, cut, edited: Vec::new() }
     }
 
     /// Whether a file lies in one of the folders (every file does when there are none).
@@ -191,7 +198,7 @@ fn baseline(doc: &Doc, source: &SourceKey, set: &Set, base: &Base) -> Option<Vec
     }
 }
 
-fn as_it_came(problem: problems::RawProblem) -> Problem {
+fn as_it_came(problem: RawProblem) -> Problem {
     Problem {
         range: problem.range,
         severity: problem.severity,

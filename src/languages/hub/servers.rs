@@ -552,6 +552,7 @@ impl Hub {
             self.stop(id, grace);
         }
         self.late.clear();
+        self.aftermaths.clear();
     }
 }
 

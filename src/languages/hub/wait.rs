@@ -16,8 +16,8 @@ use crate::languages::{Edited, WaitMode};
 use crate::text::{Encoding, Splice};
 use crate::workspace::Key;
 
-/// So long after its wait an answer is still told.
-const LATE: Duration = Duration::from_mins(5);
+/// One that has not said anything of any document since it started may take so long to begin.
+const SLOW_START: Duration = Duration::from_secs(20);
 
 /// What is told of a document that was closed in the middle.
 pub(super) const CLOSED: &str = "the document was closed";
@@ -28,14 +28,22 @@ pub(super) struct Waiting {
     pub(super) started: Instant,
     pub(super) mode: WaitMode,
     pub(super) deadline: Option<Duration>,
-    /// Only for sources of these names.
+    /// Only sources of these names are waited for; of the others it is told what is there.
     pub(super) only: Option<Vec<String>>,
     pub(super) docs: Vec<WaitDoc>,
     /// Nobody wants to wait any longer.
     pub(super) ended: bool,
 }
 
+impl Waiting {
+    /// How much had been heard of other files before the first of its edits; `None` if it is about none.
+    pub(super) fn since(&self) -> Option<u64> {
+        self.docs.iter().filter_map(|doc| doc.base.as_ref().map(|base| base.news)).min()
+    }
+}
+
 /// A document of a wait.
+#[derive(Clone)]
 pub(super) struct WaitDoc {
     pub(super) key: Key,
     pub(super) uri: String,
@@ -66,19 +74,7 @@ pub(super) struct Settled {
     pub(super) detail: Option<String>,
 }
 
-/// An answer that is still of interest after its wait.
-pub(super) struct Late {
-    pub(super) key: Key,
-    pub(super) uri: String,
-    pub(super) source: SourceKey,
-    pub(super) limit: Rev,
-    pub(super) version: Option<i32>,
-    pub(super) base: Option<Base>,
-    pub(super) encoding: Encoding,
-    pub(super) started: Instant,
-}
-
-enum Judged {
+pub(super) enum Judged {
     Settled(Settled),
     /// Not yet; look again at this moment.
     Open(Instant),
@@ -109,9 +105,7 @@ impl Hub {
                 None => docs.push(doc),
             }
         }
-        for doc in &docs {
-            self.late.retain(|late| late.key != doc.key);
-        }
+        self.supersede_late(&docs);
         let waiting = Waiting {
             encoding,
             started: now,
@@ -268,7 +262,7 @@ impl Hub {
             let Some(mut waiting) = self.waits.remove(&id) else { continue };
             if self.judge_wait(&mut waiting, now).is_none() {
                 let report = self.report(&waiting);
-                self.remember_late(&waiting);
+                self.remember_late(waiting, now);
                 self.effects.push(Effect::Finish { id, report });
             } else {
                 self.waits.insert(id, waiting);
@@ -291,36 +285,56 @@ impl Hub {
                     Judged::Settled(_) => now,
                 }
             });
-            let looking = self.looking(doc).then(|| waiting.started + self.budget_of_looking(waiting));
+            let looking = self.looking(waiting, doc).then(|| waiting.started + self.budget_of_looking(waiting));
             next = next.into_iter().chain(opens).chain(looking).min();
         }
         next.or_else(|| self.stays_for_all(waiting, now))
     }
 
+    /// The sources of a document that are waited for and have not been settled.
     fn open_sources(&self, waiting: &Waiting, doc: &WaitDoc) -> Vec<SourceKey> {
-        let wanted = |source: &SourceKey| match &waiting.only {
-            Some(only) => only.contains(&self.id_of(source)),
-            None => true,
-        };
         let sources = self.sources(&doc.key).into_iter();
-        sources.filter(|source| wanted(source) && !doc.settled.contains_key(source)).collect()
+        sources.filter(|source| self.wants(waiting, source) && !doc.settled.contains_key(source)).collect()
     }
 
-    fn looking(&self, doc: &WaitDoc) -> bool {
-        let places = self.docs.get(&doc.key).map(|doc| &doc.places);
-        !doc.closed && places.is_some_and(|places| places.values().any(|place| *place == Place::Looking))
+    fn wants(&self, waiting: &Waiting, source: &SourceKey) -> bool {
+        waiting.only.as_ref().is_none_or(|only| only.contains(&self.id_of(source)))
+    }
+
+    /// Whether a server of a document that is waited for is still being looked for.
+    fn looking(&self, waiting: &Waiting, doc: &WaitDoc) -> bool {
+        let Some(known) = self.docs.get(&doc.key).filter(|_| !doc.closed) else { return false };
+        let could_be = |kind: &String| match &waiting.only {
+            None => true,
+            Some(only) => {
+                let mut servers = self.table.iter().filter(|server| server.kind == *kind);
+                only.contains(kind) || servers.any(|server| only.contains(&server.name))
+            }
+        };
+        known.places.iter().any(|(kind, place)| *place == Place::Looking && could_be(kind))
     }
 
     fn budget_of_looking(&self, waiting: &Waiting) -> Duration {
-        waiting.deadline.unwrap_or(Duration::from_millis(self.settings.diagnostics.cold_ms))
+        waiting.deadline.unwrap_or(self.cold())
+    }
+
+    fn cold(&self) -> Duration {
+        Duration::from_millis(self.settings.diagnostics.cold_ms)
     }
 
     /// Judges every source of a wait; when to look again, or `None` if it is over.
+    ///
+    /// A source that has answered for one document of several may say more of it when it has read the others, so what is
+    /// fresh is looked at anew as long as the wait goes on.
     fn judge_wait(&mut self, waiting: &mut Waiting, now: Instant) -> Option<Instant> {
         let mut next: Option<Instant> = None;
         let looking_until = waiting.started + self.budget_of_looking(waiting);
         for index in 0..waiting.docs.len() {
-            let sources = self.open_sources(waiting, &waiting.docs[index]);
+            let mut sources = self.sources(&waiting.docs[index].key);
+            sources.retain(|source| {
+                let settled = waiting.docs[index].settled.get(source);
+                self.wants(waiting, source) && settled.is_none_or(|settled| settled.verdict == Verdict::Fresh)
+            });
             for source in sources {
                 let budget = if let Some(budget) = waiting.docs[index].budgets.get(&source) {
                     *budget
@@ -329,19 +343,52 @@ impl Hub {
                     waiting.docs[index].budgets.insert(source.clone(), budget);
                     budget
                 };
-                match self.judge(waiting, &waiting.docs[index], &source, budget, now) {
-                    Judged::Settled(settled) => {
-                        waiting.docs[index].settled.insert(source, settled);
-                    }
-                    Judged::Open(at) => next = Some(next.map_or(at, |next| next.min(at))),
+                if let Some(at) = self.settle(waiting, index, &source, budget, now) {
+                    next = Some(next.map_or(at, |next| next.min(at)));
                 }
             }
-            let patient = waiting.mode != WaitMode::None && !waiting.ended && waiting.only.is_none();
-            if self.looking(&waiting.docs[index]) && patient && now < looking_until {
+            let patient = waiting.mode != WaitMode::None && !waiting.ended;
+            if self.looking(waiting, &waiting.docs[index]) && patient && now < looking_until {
                 next = Some(next.map_or(looking_until, |next| next.min(looking_until)));
             }
         }
-        next.or_else(|| self.stays_for_all(waiting, now))
+        let next = next.or_else(|| self.stays_for_all(waiting, now));
+        if next.is_none() {
+            // Those that nobody waited for are told as they are, for they can still find errors.
+            for index in 0..waiting.docs.len() {
+                for source in self.sources(&waiting.docs[index].key) {
+                    if !self.wants(waiting, &source) {
+                        self.settle(waiting, index, &source, Duration::ZERO, now);
+                    }
+                }
+            }
+        }
+        next
+    }
+
+    /// Judges one source of one document of a wait, and notes what came of it; when to look again if nothing has.
+    pub(super) fn settle(
+        &self,
+        waiting: &mut Waiting,
+        index: usize,
+        source: &SourceKey,
+        budget: Duration,
+        now: Instant,
+    ) -> Option<Instant> {
+        match self.judge(waiting, &waiting.docs[index], source, budget, now) {
+            Judged::Settled(mut settled) => {
+                let before = waiting.docs[index].settled.get(source);
+                if let Some(before) = before.filter(|before| before.verdict == settled.verdict) {
+                    settled.at = before.at;
+                }
+                waiting.docs[index].settled.insert(source.clone(), settled);
+                None
+            }
+            Judged::Open(at) => {
+                waiting.docs[index].settled.remove(source);
+                Some(at)
+            }
+        }
     }
 
     /// How long a source is waited for, by what it has shown so far.
@@ -362,7 +409,7 @@ impl Hub {
             }
             SourceKey::Editor(_) | SourceKey::EditorOnSave(_) => (false, None),
         };
-        let silent = self.has_been_silent(track, waiting.started);
+        let silent = silent_for(track, waiting.started) >= Some(self.cold());
         Duration::from_millis(own.unwrap_or(match (cold, spoke_here) {
             _ if silent => settings.known_ms,
             (true, _) => settings.cold_ms,
@@ -372,10 +419,17 @@ impl Hub {
         }))
     }
 
-    /// Whether a source has had a document for long and never said anything of it.
-    fn has_been_silent(&self, track: Option<&Track>, now: Instant) -> bool {
-        let cold = Duration::from_millis(self.settings.diagnostics.cold_ms);
-        track.is_some_and(|track| !track.spoke() && track.opened_at().is_some_and(|at| now - at >= cold))
+    /// Whether a source has had a document for so long, and never said anything of it, that nothing will come: it does not
+    /// work on anything, and either speaks of other documents or has had the time of a slow start.
+    fn never_reports(&self, source: &SourceKey, track: Option<&Track>, now: Instant) -> bool {
+        let spoke = match source {
+            SourceKey::Own(id) | SourceKey::OnSave(id) => self.running.get(*id).is_some_and(|running| running.spoke),
+            SourceKey::Editor(_) | SourceKey::EditorOnSave(_) => {
+                self.docs.values().filter_map(|doc| doc.tracks.get(source)).any(Track::spoke)
+            }
+        };
+        let enough = if spoke { self.cold() } else { self.cold().max(SLOW_START) };
+        silent_for(track, now) >= Some(enough) && self.noise(source).open_since.is_none()
     }
 
     fn judge(&self, waiting: &Waiting, doc: &WaitDoc, source: &SourceKey, budget: Duration, now: Instant) -> Judged {
@@ -420,12 +474,14 @@ impl Hub {
         }
         // A check of the disk that was begun has an end, and it has not come.
         let begun = matches!(source, SourceKey::OnSave(_) | SourceKey::EditorOnSave(_));
-        if !begun && self.has_been_silent(track, waiting.started) {
+        if !begun && silent_for(track, waiting.started) >= Some(self.cold()) {
             // One that has only ever failed so far is not one that has nothing to say.
-            return match track.and_then(|track| track.fault(Rev::MIN..=doc.limit)) {
-                Some(why) => settled(Verdict::Pending, None, Some(why.to_owned())),
-                None => settled(Verdict::NeverReported, None, None),
-            };
+            if let Some(why) = track.and_then(|track| track.fault(Rev::MIN..=doc.limit)) {
+                return settled(Verdict::Pending, None, Some(why.to_owned()));
+            }
+            if self.never_reports(source, track, waiting.started) {
+                return settled(Verdict::NeverReported, None, None);
+            }
         }
         if waiting.mode == WaitMode::None && track.is_some_and(Track::spoke) {
             return settled(Verdict::Stale, None, None);
@@ -439,56 +495,12 @@ impl Hub {
             SourceKey::Editor(_) | SourceKey::EditorOnSave(_) => None,
         }
     }
+}
 
-    /// What a wait did not get is told when it comes.
-    fn remember_late(&mut self, waiting: &Waiting) {
-        for doc in waiting.docs.iter().filter(|doc| !doc.closed) {
-            for (source, settled) in &doc.settled {
-                if matches!(settled.verdict, Verdict::Pending | Verdict::Stale) {
-                    self.late.push(Late {
-                        key: doc.key.clone(),
-                        uri: doc.uri.clone(),
-                        source: source.clone(),
-                        limit: doc.limit,
-                        version: doc.version,
-                        base: doc.base.clone(),
-                        encoding: waiting.encoding,
-                        started: waiting.started,
-                    });
-                }
-            }
-        }
-    }
-
-    fn late_state(&self, late: &Late, now: Instant) -> State {
-        let track = self.docs.get(&late.key).and_then(|doc| doc.tracks.get(&late.source));
-        match (track, self.habits(&late.source)) {
-            (Some(track), Some(habits)) => track.state(late.limit..=late.limit, habits, self.noise(&late.source), now),
-            _ => State::Silent,
-        }
-    }
-
-    pub(super) fn judge_late(&mut self, now: Instant) {
-        let all = std::mem::take(&mut self.late);
-        for late in all {
-            match self.late_state(&late, now) {
-                State::Fresh(set) => {
-                    let report = self.late_report(&late, &set, now);
-                    self.effects.push(Effect::Late(report));
-                }
-                _ if now - late.started < LATE => self.late.push(late),
-                _ => {}
-            }
-        }
-    }
-
-    pub(super) fn next_late(&self, now: Instant) -> Option<Instant> {
-        let at = |late: &Late| match self.late_state(late, now) {
-            State::At(at) => Some(at),
-            _ => None,
-        };
-        self.late.iter().filter_map(at).min()
-    }
+/// How long a source has had a document and never said anything of it; `None` if it has, or has not got it.
+fn silent_for(track: Option<&Track>, now: Instant) -> Option<Duration> {
+    let opened = track.filter(|track| !track.spoke()).and_then(Track::opened_at)?;
+    Some(now.saturating_duration_since(opened))
 }
 
 /// Where the text that an edit put in lies, in bytes of the text after it.

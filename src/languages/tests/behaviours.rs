@@ -29,6 +29,7 @@ const BEHAVIOURS: &[Behaviour] = &[
     Behaviour { name: "says later that it can be asked", dynamic: true, ..PULLS },
     Behaviour { name: "answers the second time", modified: 1, ..PULLS },
     Behaviour { name: "never stops refusing", modified: 99, ..PULLS },
+    Behaviour { name: "does not know the question", unknown: true, ..PULLS },
     Behaviour { name: "checks the disk besides", disk: true, ..PULLS },
     Behaviour { name: "takes no changes", no_changes: true, ..HONEST },
     Behaviour { name: "floods", floods: true, ..HONEST },
@@ -70,6 +71,17 @@ const EDITS: [(Edit, &str); 8] = [
     (Edit::Closed, "and closed"),
 ];
 
+/// What came before the edit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Before {
+    /// The document was just opened.
+    Nothing,
+    /// It has been open for long.
+    Rest,
+    /// And was edited ten times, so that the source is known.
+    TenEdits,
+}
+
 fn concluded(document: &DocumentReport) -> String {
     match conclusion(document) {
         Conclusion::Errors { new, present } => format!("errors: {new} new, {present} present"),
@@ -79,7 +91,7 @@ fn concluded(document: &DocumentReport) -> String {
     }
 }
 
-async fn row(behaviour: Behaviour, edit: Edit, edits_before: usize) -> String {
+async fn row(behaviour: Behaviour, edit: Edit, before: Before) -> String {
     let mut bench = Bench::new();
     let (_, unused) = mpsc::unbounded_channel();
     play(std::mem::replace(&mut bench.started, unused), vec![behaviour]);
@@ -89,8 +101,10 @@ async fn row(behaviour: Behaviour, edit: Edit, edits_before: usize) -> String {
         tokio::time::sleep(Duration::from_secs(1)).await;
         bench.documents.save(&doc.key);
     }
-    tokio::time::sleep(Duration::from_secs(30)).await;
-    for _ in 0..edits_before {
+    if before != Before::Nothing {
+        tokio::time::sleep(Duration::from_secs(30)).await;
+    }
+    for _ in 0..if before == Before::TenEdits { 5 } else { 0 } {
         bench.settle(vec![bench.edit(&doc, 0..0, "x")]).await.unwrap();
         bench.settle(vec![bench.edit(&doc, 0..1, "")]).await.unwrap();
         tokio::time::sleep(Duration::from_secs(30)).await;
@@ -148,14 +162,22 @@ async fn every_behaviour_against_every_edit() {
     for behaviour in BEHAVIOURS {
         table = format!("{table}\n## {}\n", behaviour.name);
         for (edit, name) in EDITS {
-            table = format!("{table}{name}: {}\n", row(*behaviour, edit, 0).await);
+            table = format!("{table}{name}: {}\n", row(*behaviour, edit, Before::Rest).await);
         }
     }
     // What is learned of a server changes what is said of it.
     for behaviour in BEHAVIOURS.iter().filter(|behaviour| behaviour.pushes && behaviour.stamps != Stamps::None) {
         table = format!("{table}\n## {}, after ten edits\n", behaviour.name);
         for (edit, name) in &EDITS[..3] {
-            table = format!("{table}{name}: {}\n", row(*behaviour, *edit, 5).await);
+            table = format!("{table}{name}: {}\n", row(*behaviour, *edit, Before::TenEdits).await);
+        }
+    }
+    // What is known of one that has just begun is less than what is known of one that has been silent for long.
+    for name in ["silent", "does not know the question"] {
+        let behaviour = BEHAVIOURS.iter().find(|behaviour| behaviour.name == name).unwrap();
+        table = format!("{table}\n## {name}, just opened\n");
+        for (edit, name) in &EDITS[..3] {
+            table = format!("{table}{name}: {}\n", row(*behaviour, *edit, Before::Nothing).await);
         }
     }
     expect_file!["../../../fixtures/verdicts.txt"].assert_eq(&table);

@@ -110,6 +110,56 @@ async fn files_we_make_are_told_to_those_who_watch() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_changed_before_it_wanted_to_hear_of_it_is_told_to_a_server_once_it_does() {
+    let mut bench = Bench::new();
+    bench.open("a.py", "a\n");
+    let mut server = bench.server().await;
+    let file = |name: &str| format!("file:///w/{name}.py");
+    let change = |name: &str, kind| FileChanged { uri: file(name), kind, by: Origin::Agent };
+    // While it starts, and after that.
+    bench.languages.file_changed(&change("one", FileChangeKind::Created));
+    bench.quiesce().await;
+    server.initialize(PUSHES()).await;
+    bench.languages.file_changed(&change("two", FileChangeKind::Deleted));
+    bench.quiesce().await;
+    let item = json!({ "id": "w", "method": "workspace/didChangeWatchedFiles",
+        "registerOptions": { "watchers": [{ "globPattern": "**/*.py" }] } });
+    server.ask("client/registerCapability", json!({ "registrations": [item] })).await;
+    let told = server.expect("workspace/didChangeWatchedFiles").await;
+    assert_eq!(
+        told["params"]["changes"],
+        json!([{ "uri": file("one"), "type": 1 }, { "uri": file("two"), "type": 3 }])
+    );
+    // Once.
+    bench.languages.file_changed(&change("three", FileChangeKind::Changed));
+    let told = server.expect("workspace/didChangeWatchedFiles").await;
+    assert_eq!(told["params"]["changes"], json!([{ "uri": file("three"), "type": 2 }]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_problem_on_an_empty_line_is_kept() {
+    let mut bench = Bench::new();
+    let doc = bench.open("a.py", "a\n\nb\n");
+    let mut server = bench.server().await;
+    server.initialize(PUSHES()).await;
+    let empty = |line: u32, message: &str| {
+        let at = json!({ "line": line, "character": 0 });
+        json!({ "range": { "start": at, "end": at }, "severity": 1, "message": message })
+    };
+    server.publish(&doc.uri, Some(101), json!([empty(1, "old")])).await;
+    bench.quiesce().await;
+    let settle = bench.settle(vec![bench.edit(&doc, 0..0, "\n\n")]);
+    server.expect("textDocument/didChange").await;
+    // On the empty lines that were put in, on the old one, and behind the last line end.
+    let list = json!([empty(0, "bad"), empty(1, "bad"), empty(3, "old"), empty(5, "no end")]);
+    server.publish(&doc.uri, Some(102), list).await;
+    assert_eq!(
+        told(&settle.await.unwrap()),
+        "ruff fresh@2 150ms new=[0:0 bad; 1:0 bad; 5:0 no end] resolved=0 unchanged=1"
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_whole_text_that_replaces_another_keeps_problems_in_their_places() {
     let mut bench = Bench::new();
     let doc = bench.open("a.py", "a\nb\nc\n");

@@ -173,3 +173,25 @@ async fn what_is_published_besides_answers_does_not_replace_them() {
          pylsp on save needsSave@6 0ms (it checks the file on the disk)"
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_source_that_the_editor_names_no_more_is_not_waited_for() {
+    let (bench, doc) = bench();
+    let pylsp = SourceName { id: "7".into(), name: "pylsp".into() };
+    let mypy = SourceName { id: "8".into(), name: "mypy".into() };
+    bench.languages.editor_sources(&doc.uri, vec![pylsp, mypy.clone()]);
+    let settle = bench.settle(vec![bench.edit(&doc, 0..0, "x\n")]);
+    assert_eq!(told(&settle.await.unwrap()), "mypy pending@6 3000ms\npylsp pending@6 700ms");
+    // In the middle of a wait one of them leaves: the other is still waited for, and what the first said is gone.
+    let settle = bench.settle(vec![bench.edit(&doc, 0..0, "y\n")]);
+    bench.quiesce().await;
+    bench.languages.editor_sources(&doc.uri, vec![mypy]);
+    let said = forwarded(&doc, Some(7), StampedBy::Server, json!([error(0, "bad")]));
+    bench.languages.forwarded(Forwarded { source: SourceName { id: "8".into(), name: "mypy".into() }, ..said });
+    assert_eq!(told(&settle.await.unwrap()), "mypy fresh@7 151ms present=[0:0 bad]");
+    // All leave: there is nobody, and that is not the same as nothing to tell.
+    bench.languages.editor_sources(&doc.uri, Vec::new());
+    bench.languages.look(&doc, Some("python"), &bench.text(&doc));
+    let settle = bench.settle(vec![bench.edit(&doc, 0..0, "z\n")]);
+    assert!(!told(&settle.await.unwrap()).contains("fresh"));
+}

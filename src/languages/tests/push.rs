@@ -114,10 +114,14 @@ async fn budgets_depend_on_what_the_server_has_shown() {
     let wait = Wait { wait: WaitMode::None, ..Wait::default() };
     let settle = bench.settle_with(vec![bench.edit(&doc, 0..0, "z\n")], wait);
     assert_eq!(told(&settle.await.unwrap()), "ruff stale@5 0ms");
-    // One that has had a document for long without a word about it is not waited for as if it would.
+    // One that has had a document for long without a word about it is not waited for as if it would, unless it is at work.
+    server.progress("check", "begin").await;
     tokio::time::sleep(Duration::from_secs(10)).await;
     let settle = bench.settle(vec![bench.edit(&other, 0..0, "y\n")]);
-    assert_eq!(told(&settle.await.unwrap()), "ruff neverReported@3 700ms");
+    assert_eq!(told(&settle.await.unwrap()), "ruff pending@3 700ms");
+    server.progress("check", "end").await;
+    let settle = bench.settle(vec![bench.edit(&other, 0..0, "y\n")]);
+    assert_eq!(told(&settle.await.unwrap()), "ruff neverReported@4 700ms");
 }
 
 #[tokio::test(start_paused = true)]

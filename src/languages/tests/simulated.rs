@@ -63,6 +63,8 @@ pub(super) struct Behaviour {
     pub(super) no_changes: bool,
     /// So many questions about a text are answered with "the content was modified".
     pub(super) modified: u32,
+    /// It does not know the question that it says it answers.
+    pub(super) unknown: bool,
     /// It answers nothing and publishes nothing from the first change on.
     pub(super) wedged: bool,
     /// It does not answer `initialize`.
@@ -87,6 +89,7 @@ pub(super) const HONEST: Behaviour = Behaviour {
     disk: false,
     no_changes: false,
     modified: 0,
+    unknown: false,
     wedged: false,
     deaf: false,
     floods: false,
@@ -326,6 +329,9 @@ impl Server {
             }
             Due::Publish(list) => self.publish(list).await,
             Due::EndWork => self.played.progress("work", "end").await,
+            Due::Answer(ask) if self.habits.unknown => {
+                self.played.fail(&ask, code::METHOD_NOT_FOUND, Value::Null).await;
+            }
             Due::Answer(ask) => {
                 if self.refused.0 != self.version {
                     self.refused = (self.version, 0);

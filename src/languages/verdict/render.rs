@@ -35,7 +35,7 @@ pub fn render_within(report: &DiagnosticsReport, folders: &[PathBuf]) -> String 
     for file in report.other_files.iter().take(OTHER_FILES) {
         render_other(file, &mut out);
     }
-    let more = report.other_files.len().saturating_sub(OTHER_FILES);
+    let more = report.other_files.len().saturating_sub(OTHER_FILES) + report.other_files_cut;
     if more > 0 {
         out.push(0, &format!("the edit introduced errors in {} not listed", count(more, "more file")));
     }
@@ -248,7 +248,7 @@ fn remark(source: &SourceReport, checked: bool) -> Option<String> {
     let (state, reason) = match source.verdict {
         Verdict::Fresh => return None,
         Verdict::NeverReported | Verdict::NoServer | Verdict::Untrusted if checked => return None,
-        Verdict::Pending => ("pending", "its answer comes with a later result"),
+        Verdict::Pending => ("pending", "what it says later comes with a later result"),
         Verdict::Stale => ("stale", "what it last said is about an older text"),
         Verdict::NeedsSave => ("needs a save", "it checks only what is on the disk"),
         Verdict::NeverReported => ("silent", "it has not reported on this file so far"),
@@ -272,12 +272,14 @@ fn render_other(file: &FileReport, out: &mut Lines<'_>) {
     let mut list: Vec<Found<'_>> = file.new.iter().map(|problem| Found { problem, id: &file.source }).collect();
     list.sort_by_key(|found| (found.problem.severity, found.problem.range));
     let (path, who) = (out.name(&file.uri), one_line(&file.source));
-    out.push(0, &format!("{path}: the edit introduced {} there [{who}]", tally(&list)));
+    let unlisted = if file.cut > 0 { format!(" and {} more", file.cut) } else { String::new() };
+    out.push(0, &format!("{path}: the edit introduced {}{unlisted} there [{who}]", tally(&list)));
     for found in list.iter().take(ERRORS_PER_FILE) {
         found.push("", out);
     }
-    if list.len() > ERRORS_PER_FILE {
-        out.push(1, &format!("{} more not listed", list.len() - ERRORS_PER_FILE));
+    let more = list.len().saturating_sub(ERRORS_PER_FILE) + file.cut;
+    if more > 0 {
+        out.push(1, &format!("{more} more not listed"));
     }
 }
 

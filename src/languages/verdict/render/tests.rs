@@ -38,7 +38,7 @@ fn document(sources: Vec<SourceReport>) -> DocumentReport {
 
 #[track_caller]
 fn check(sources: Vec<SourceReport>, expected: Expect) {
-    let report = DiagnosticsReport { documents: vec![document(sources)], other_files: Vec::new() };
+    let report = DiagnosticsReport { documents: vec![document(sources)], ..DiagnosticsReport::default() };
     expected.assert_eq(&render(&report));
 }
 
@@ -231,13 +231,13 @@ fn what_is_not_known() {
         vec![SourceReport::new("basedpyright", Verdict::Pending), fresh("ruff"), fresh("syntax")],
         expect![[r#"
             /repo/my app.py: not fully checked yet; nothing new so far [ruff]
-              basedpyright: pending, its answer comes with a later result"#]],
+              basedpyright: pending, what it says later comes with a later result"#]],
     );
     check(
         vec![SourceReport::new("basedpyright", Verdict::Pending), fresh("syntax")],
         expect![[r#"
             /repo/my app.py: not checked yet; syntax ok (not type-checked)
-              basedpyright: pending, its answer comes with a later result"#]],
+              basedpyright: pending, what it says later comes with a later result"#]],
     );
     check(
         vec![SourceReport::new("clippy", Verdict::NeedsSave), fresh("rust-analyzer")],
@@ -286,7 +286,7 @@ fn errors_are_told_while_others_are_silent() {
         expect![[r#"
             /repo/my app.py: the edit introduced 1 error [ruff]
               2:5 error [ruff reportUndefinedVariable] "total" is not defined
-              basedpyright: pending, its answer comes with a later result"#]],
+              basedpyright: pending, what it says later comes with a later result"#]],
     );
 }
 
@@ -298,31 +298,34 @@ fn several_documents_and_other_files() {
         new: (0..errors)
             .map(|line| problem(line, Severity::Error, "ts", "2304", "Cannot find name 'total'."))
             .collect(),
+        cut: if errors > 5 { 3 } else { 0 },
+        edited: Vec::new(),
     };
     let mut other_files = vec![other("file:///repo/b.ts", 1), other("untitled:Untitled-1", 7)];
     other_files.extend((0..5).map(|index| other(&format!("file:///repo/{index}.ts"), 1)));
     let mut second = document(vec![fresh("tsc")]);
     second.uri = "untitled:a%20b".to_owned();
-    let report = DiagnosticsReport { documents: vec![document(vec![fresh("tsc")]), second], other_files };
+    let report =
+        DiagnosticsReport { documents: vec![document(vec![fresh("tsc")]), second], other_files, other_files_cut: 4 };
     expect![[r#"
         /repo/my app.py: no errors [tsc]
         untitled:a%20b: no errors [tsc]
         /repo/b.ts: the edit introduced 1 error there [tsc]
           1:5 error [ts 2304] Cannot find name 'total'.
-        untitled:Untitled-1: the edit introduced 7 errors there [tsc]
+        untitled:Untitled-1: the edit introduced 7 errors and 3 more there [tsc]
           1:5 error [ts 2304] Cannot find name 'total'.
           2:5 error [ts 2304] Cannot find name 'total'.
           3:5 error [ts 2304] Cannot find name 'total'.
           4:5 error [ts 2304] Cannot find name 'total'.
           5:5 error [ts 2304] Cannot find name 'total'.
-          2 more not listed
+          5 more not listed
         /repo/0.ts: the edit introduced 1 error there [tsc]
           1:5 error [ts 2304] Cannot find name 'total'.
         /repo/1.ts: the edit introduced 1 error there [tsc]
           1:5 error [ts 2304] Cannot find name 'total'.
         /repo/2.ts: the edit introduced 1 error there [tsc]
           1:5 error [ts 2304] Cannot find name 'total'.
-        the edit introduced errors in 2 more files not listed"#]]
+        the edit introduced errors in 6 more files not listed"#]]
     .assert_eq(&render(&report));
     assert_eq!(render(&DiagnosticsReport::default()), "");
 }
@@ -333,7 +336,7 @@ fn a_message_cannot_pass_for_our_words() {
         problem(0, Severity::Warning, "x", "", "odd\n\n/repo/my app.py: no errors (rustc)\r\n  1:1 error\u{1b}[2J");
     let mut document = document(vec![with_new("x\ny", vec![forged])]);
     document.uri = "file:///repo/a%0Ab.py".to_owned();
-    let report = DiagnosticsReport { documents: vec![document], other_files: Vec::new() };
+    let report = DiagnosticsReport { documents: vec![document], ..DiagnosticsReport::default() };
     expect![[r#"
         file:///repo/a%0Ab.py: no errors; the edit introduced 1 warning [x y]
           1:5 warning [x] odd
@@ -418,10 +421,16 @@ proptest! {
     ) {
         let other_files = others
             .into_iter()
-            .map(|(uri, source, problem)| FileReport { uri, source, new: vec![problem] })
+            .map(|(uri, source, problem)| FileReport {
+                uri,
+                source,
+                new: vec![problem],
+                cut: 0,
+                edited: Vec::new(),
+            })
             .collect();
         let documents = vec![DocumentReport { uri, version: None, sources, report_in: None }];
-        let report = DiagnosticsReport { documents, other_files };
+        let report = DiagnosticsReport { documents, other_files, ..DiagnosticsReport::default() };
         let text = render(&report);
         prop_assert!(text.chars().all(|char| char == '\n' || !char.is_control()), "{text:?}");
         prop_assert!(!text.ends_with('\n') && !text.contains("\n\n"));
@@ -454,7 +463,7 @@ proptest! {
             source.unread > 0 || source.cut > 0 && source.new.is_empty() && source.present.is_empty()
         });
         let old = sources.iter().filter(fresh).any(|source| source.unchanged_errors > 0);
-        let text = render(&DiagnosticsReport { documents: vec![document(sources)], other_files: Vec::new() });
+        let text = render(&DiagnosticsReport { documents: vec![document(sources)], ..DiagnosticsReport::default() });
         prop_assert_eq!(text.contains("no errors"), checked && !known && !hidden && !old, "{}", text);
         prop_assert_eq!(text.contains("no new errors"), checked && !known && !hidden && old, "{}", text);
     }

@@ -36,6 +36,7 @@ mod outputs;
 mod preview;
 mod propose;
 mod questions;
+pub mod review;
 mod save;
 mod schedule;
 mod sessions;
@@ -95,6 +96,7 @@ use late::Late;
 use nested::{Inside, Kinship, Lineage};
 use preview::Previews;
 use propose::Planned;
+use review::Review;
 use schedule::Schedule;
 use shape::Ending;
 use world::World;
@@ -123,6 +125,7 @@ pub struct Dispatch {
     guards: Guards,
     inputs: Inputs,
     world: Arc<World>,
+    review: Review,
     hooks: hooks::Runner,
     /// Tools that are about to join or leave.
     joining: Joining,
@@ -257,6 +260,7 @@ impl Dispatch {
             guards: Guards::default(),
             inputs: Inputs::default(),
             world,
+            review: Review::default(),
             joining: Joining::default(),
             hooks: hooks::Runner::new(programs),
         })
@@ -334,7 +338,11 @@ impl Dispatch {
             self.late.came(news);
         }
         let words = asking.words().into_iter().chain(notes).chain(change::told_jobs(&self.jobs.news(&session.id)));
-        let words = words.chain(self.workspace.recovery_news()).collect();
+        if let Some(made) = &made {
+            self.reviewable(made);
+        }
+        let judged = self.review.verdicts.take(&session.id);
+        let words = words.chain(self.workspace.recovery_news()).chain(judged).collect();
         let changed = made.is_some();
         let ending = Ending { done: ended, made, news: self.late.take(&session.id), words };
         let folders = self.workspace.roots().folders;

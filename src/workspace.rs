@@ -21,6 +21,8 @@ pub use paths::{Key, Roots, Target};
 pub use probe::Probe;
 pub use view::{Source, View};
 
+use checkpoints::Checkpoints;
+
 use crate::config::Settings;
 use crate::editor::Editor;
 use crate::ports::Ports;
@@ -77,6 +79,8 @@ pub struct Workspace {
     pub editor: Arc<dyn Editor>,
     /// The mirror.
     pub documents: Arc<Documents>,
+    /// What agents changed and nobody has judged yet.
+    pub checkpoints: Arc<Checkpoints>,
     roots: RwLock<Roots>,
     settings: RwLock<Arc<Settings>>,
     queues: commit::Queues,
@@ -87,10 +91,14 @@ pub struct Workspace {
 impl Workspace {
     /// A workspace without folders.
     pub fn new(ports: Ports, editor: Arc<dyn Editor>, documents: Arc<Documents>) -> Workspace {
+        let checkpoints = Arc::new(Checkpoints::default());
+        let heard = Arc::clone(&checkpoints);
+        documents.listen(Box::new(move |event| heard.heard(event)));
         Workspace {
             ports,
             editor,
             documents,
+            checkpoints,
             roots: RwLock::default(),
             settings: RwLock::default(),
             queues: commit::Queues::default(),
@@ -189,6 +197,18 @@ impl Workspace {
         commit::commit_set(self.desk(), changes.to_vec(), cancel).await
     }
 
+    /// The same, and `landed` hears of each change that was made (and of what could not be taken back of a set that
+    /// failed) in the turn of its document: in the order in which changes of a text are made, whoever makes them.
+    pub async fn commit_set_then(
+        &self,
+        changes: &[FileChange],
+        cancel: &CancellationToken,
+        landed: commit::Landed,
+    ) -> Result<Vec<Committed>, SetRefused> {
+        let desk = commit::Desk { landed: Some(landed), ..self.desk() };
+        commit::commit_set(desk, changes.to_vec(), cancel).await
+    }
+
     /// Looks for changes of several files in the workspace folders that a crash interrupted, and takes them back: closed
     /// files at once, documents when the editor has opened them again. Does not wait for that.
     pub fn recover(&self) {
@@ -231,6 +251,7 @@ impl Workspace {
             queues: self.queues.clone(),
             recovery: self.recovery.clone(),
             folders: self.roots().folders,
+            landed: None,
             state_dir: self.state_dir.read().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }

@@ -144,7 +144,9 @@ impl Dispatch {
     pub(super) async fn commit(&self, call: &Call<'_>, changes: &[FileChange]) -> Result<Vec<Committed>, SetRefused> {
         let cancel = call.context.cancel.child_token();
         let limits = call.limits();
-        let commit = AssertUnwindSafe(self.workspace.commit_set(changes, &cancel)).catch_unwind();
+        self.review_ready().await;
+        let landed = self.attributed(call, changes);
+        let commit = AssertUnwindSafe(self.workspace.commit_set_then(changes, &cancel, landed)).catch_unwind();
         tokio::pin!(commit);
         let done = tokio::select! {
             biased;
@@ -233,7 +235,7 @@ impl Dispatch {
     }
 
     /// Tells our language servers what became of a file on the disk.
-    fn tell_servers(&self, committed: &Committed) {
+    pub(super) fn tell_servers(&self, committed: &Committed) {
         // They know a file by where it is, and not by a link to it that the call named.
         let tell = |target: &Target, kind| {
             let uri = match &target.key {

@@ -25,6 +25,8 @@ pub(super) struct Client {
     pub message_actions: bool,
     /// Whether it answers `workspace/configuration`.
     pub configuration: bool,
+    /// Whether it asks for code lenses anew when told to (`workspace.codeLens.refreshSupport`).
+    pub refreshes_lenses: bool,
     /// URIs of its folders, in order.
     pub folders: Vec<String>,
     /// The settings it starts with: `initializationOptions`.
@@ -61,6 +63,7 @@ impl Client {
                 .pointer("/window/showMessage/messageActionItem")
                 .is_some_and(Value::is_object),
             configuration: flag("/workspace/configuration"),
+            refreshes_lenses: flag("/workspace/codeLens/refreshSupport"),
             folders: read_folders(params),
             trusted: read_trusted(&options["trusted"]),
             options,
@@ -275,6 +278,7 @@ mod tests {
             apply_edit: true,
             message_actions: true,
             configuration: false,
+            refreshes_lenses: false,
             folders: vec!["file:///a".into()],
             options: json!({ "trusted": ["file:///a", 3], "output": {} }),
             trusted: TrustedFolders::Listed(vec!["file:///a".into()]),

@@ -39,7 +39,7 @@ fn as_request<T: DeserializeOwned>(params: &Value, request: fn(T) -> SessionRequ
     read(params).map(request)
 }
 
-fn refused(error: &ToolError) -> Error {
+pub(super) fn refused(error: &ToolError) -> Error {
     match error.kind {
         ErrorKind::InvalidArguments => Error::invalid_params(error.message.clone()),
         _ => Error { message: error.message.clone().into(), ..Error::internal_error() },

@@ -9,8 +9,8 @@ use crate::editor::{AskError, SaveResult};
 use crate::languages::Edited;
 use crate::sessions::policy::Save;
 use crate::text::{Text, diff};
-use crate::workspace::documents::DocEvent;
 use crate::workspace::checkpoints::Change;
+use crate::workspace::documents::DocEvent;
 use crate::workspace::{Fate, Hunk, Key, Snapshot};
 
 use super::change::{self, Made};

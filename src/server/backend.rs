@@ -8,9 +8,10 @@ use serde_json::json;
 use tower_lsp::LanguageServer;
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::lsp_types::{
-    CodeActionKind, CodeActionOptions, CodeActionProviderCapability, CodeLensOptions, ExecuteCommandOptions, InitializeParams, InitializeResult, OneOf, PositionEncodingKind, SaveOptions,
-    ServerCapabilities, ServerInfo, TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions,
-    TextDocumentSyncSaveOptions, WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities,
+    CodeActionKind, CodeActionOptions, CodeActionProviderCapability, CodeLensOptions, ExecuteCommandOptions,
+    InitializeParams, InitializeResult, OneOf, PositionEncodingKind, SaveOptions, ServerCapabilities, ServerInfo,
+    TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions, TextDocumentSyncSaveOptions,
+    WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities,
 };
 
 use crate::editor::Review;
@@ -106,7 +107,10 @@ mod tests {
 
     #[test]
     fn commands_are_told_unless_the_client_has_them() {
-        assert_eq!(told(&Client::default())["executeCommandProvider"]["commands"], json!(["ropewalk.call", "ropewalk.keep", "ropewalk.undo"]));
+        assert_eq!(
+            told(&Client::default())["executeCommandProvider"]["commands"],
+            json!(["ropewalk.call", "ropewalk.keep", "ropewalk.undo"])
+        );
         let abilities = Abilities { owns_commands: true, ..Abilities::default() };
         assert_eq!(told(&Client { abilities, ..Client::default() }).get("executeCommandProvider"), None);
     }

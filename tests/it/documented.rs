@@ -78,6 +78,8 @@ async fn examples() -> BTreeMap<&'static str, String> {
     editor.serve_edit(Manner::Apply).await;
     all.answer(&mut editor, "ropewalk/callTool", id).await;
 
+    all.ask(&mut editor, "ropewalk/changes", json!({ "uri": URI })).await;
+
     let part = json!({ "sessionId": "pane-1", "callId": "toolu_3", "pattern": "^[-+]" });
     all.ask(&mut editor, "ropewalk/output", part).await;
 
@@ -133,6 +135,9 @@ async fn examples() -> BTreeMap<&'static str, String> {
             Some("ropewalk/modeChanged") => "ropewalk/modeChanged",
             Some("ropewalk/todosChanged") => "ropewalk/todosChanged",
             Some("ropewalk/filesChanged") => "ropewalk/filesChanged",
+            Some("ropewalk/changesChanged") if !all.0.contains_key("ropewalk/changesChanged") => {
+                "ropewalk/changesChanged"
+            }
             Some("ropewalk/approvalsChanged") if !all.0.contains_key("ropewalk/approvalsChanged") => {
                 "ropewalk/approvalsChanged"
             }
@@ -149,6 +154,8 @@ async fn examples() -> BTreeMap<&'static str, String> {
     ]);
     all.ask(&mut editor, "ropewalk/callTools", json!({ "sessionId": "pane-1", "calls": calls })).await;
     all.ask(&mut editor, "ropewalk/jobs", json!({ "sessionId": "pane-1" })).await;
+    all.ask(&mut editor, "ropewalk/undo", json!({ "callId": "toolu_6" })).await;
+    all.ask(&mut editor, "ropewalk/keep", json!({ "sessionId": "pane-1", "uri": URI })).await;
 
     let own = json!({
         "name": "open_tickets",

@@ -25,7 +25,9 @@ async fn an_editor_is_welcomed() {
             },
             "executeCommandProvider": {
               "commands": [
-                "ropewalk.call"
+                "ropewalk.call",
+                "ropewalk.keep",
+                "ropewalk.undo"
               ]
             },
             "workspace": {

@@ -32,6 +32,7 @@ mod patches;
 mod process;
 mod real;
 mod registry;
+mod review;
 mod search;
 mod sessions;
 mod slot;

@@ -10,9 +10,7 @@ use crate::dispatch::follow::hunks;
 use crate::editor::Origin;
 use crate::text::{BOM, Splice, Text, diff};
 use crate::tool::{ErrorKind, ToolError};
-use crate::workspace::checkpoints::{
-    Became, Change, Checkpoints, Did, Drawn, Kind, Left, MarkId, Pending, Redrawn,
-};
+use crate::workspace::checkpoints::{Became, Change, Checkpoints, Did, Drawn, Kind, Left, MarkId, Pending, Redrawn};
 use crate::workspace::commit::{Landed, Rewrite};
 use crate::workspace::{Committed, Fate, FileChange, Refusal, RefusalKind, Rewritten, Target};
 
@@ -105,7 +103,8 @@ impl Rewrite for Back {
         }
         // The change is computed without a byte order mark; the ledger has the text as the editor has it.
         let marked = had.slice(0..BOM.len_utf8().min(had.len())).starts_with(BOM);
-        let now = if marked { before.spliced(&[Splice { range: 0..0, text: BOM.to_string() }]) } else { before.clone() };
+        let now =
+            if marked { before.spliced(&[Splice { range: 0..0, text: BOM.to_string() }]) } else { before.clone() };
         let after = self.text(Some(&now))?.map_or_else(|| old.clone(), |text| bare(&text.to_string()).to_owned());
         if self.deletes() && !after.is_empty() {
             let data = Some(ANEW.into());
@@ -152,7 +151,8 @@ impl Dispatch {
         let choice = params.choice();
         if let Some(undo) = &params.undo_id {
             if choice != ChangesParams::default() {
-                let words = "undoId came with a choice of changes; expected one of them: undoId alone undoes that undo.";
+                let words =
+                    "undoId came with a choice of changes; expected one of them: undoId alone undoes that undo.";
                 return Err(ToolError::new(ErrorKind::InvalidArguments, words));
             }
             return self.redo_changes(undo).await;
@@ -223,13 +223,13 @@ impl Dispatch {
             } else {
                 (drawn.target.clone(), Fate::Stays, Did::Text)
             };
-            let stays = (created && did == Did::Text)
-                .then(|| file_stays.clone().unwrap_or_else(|| "The file stays: there is text of yours in it.".to_owned()));
+            let stays = (created && did == Did::Text).then(|| {
+                file_stays.clone().unwrap_or_else(|| "The file stays: there is text of yours in it.".to_owned())
+            });
             let back = self.back(drawn.page, What::Undo(drawn.which.clone()), &did, &target);
             let came: Arc<Mutex<Option<(BTreeSet<MarkId>, Vec<Left>)>>> = Arc::default();
             let landed: Landed = {
-                let (came, book, drawn, did) =
-                    (Arc::clone(&came), Arc::clone(checkpoints), drawn.clone(), did.clone());
+                let (came, book, drawn, did) = (Arc::clone(&came), Arc::clone(checkpoints), drawn.clone(), did.clone());
                 Arc::new(move |committed| {
                     let undone = book.undone(&drawn, Some(&Change::of(committed)), did.clone(), number);
                     *came.lock().unwrap_or_else(PoisonError::into_inner) = Some(undone);
@@ -302,7 +302,8 @@ impl Dispatch {
         }
         let restored = result.hunks.iter().filter(|hunk| hunk.outcome == Outcome::Restored);
         for hunk in restored {
-            let selection = crate::workspace::checkpoints::Selection { hunk: Some(hunk.hunk_id.clone()), ..Default::default() };
+            let selection =
+                crate::workspace::checkpoints::Selection { hunk: Some(hunk.hunk_id.clone()), ..Default::default() };
             for pending in checkpoints.pending(&selection) {
                 let verdicts = &self.review.verdicts;
                 verdicts.judged(&pending.by.session, Verdict::Restored, &super::place(&pending), None);

@@ -114,9 +114,8 @@ fn lenses(file: &ChangedFile, prefix: &str) -> Vec<Value> {
         json!({ "start": place, "end": place })
     };
     let pair = |line: usize, keep: &str, undo: &str, argument: &Value| {
-        [(protocol::KEEP_COMMAND, keep), (protocol::UNDO_COMMAND, undo)].map(|(name, title)| {
-            json!({ "range": at(line), "command": command(prefix, name, title, argument) })
-        })
+        [(protocol::KEEP_COMMAND, keep), (protocol::UNDO_COMMAND, undo)]
+            .map(|(name, title)| json!({ "range": at(line), "command": command(prefix, name, title, argument) }))
     };
     let all = file.hunks.len();
     let (keep, undo) = (format!("Keep file ({all})"), format!("Undo file ({all})"));
@@ -148,11 +147,13 @@ fn actions(file: &ChangedFile, prefix: &str, params: &Value) -> Vec<Value> {
     if only.is_some_and(|only| !only.iter().any(kind)) {
         return Vec::new();
     }
-    let line = |pointer: &str| params.pointer(pointer).and_then(Value::as_u64).and_then(|line| usize::try_from(line).ok());
+    let line =
+        |pointer: &str| params.pointer(pointer).and_then(Value::as_u64).and_then(|line| usize::try_from(line).ok());
     let first = line("/range/start/line").unwrap_or(0);
     let last = line("/range/end/line").unwrap_or(usize::MAX);
     let action = |name: &str, title: &str, argument: &Value| {
-        json!({ "title": title, "kind": ACTION, "command": command(prefix, name, title, argument) })
+        let command = command(prefix, name, title, argument);
+        json!({ "title": title, "kind": ACTION, "command": command })
     };
     let mut out = Vec::new();
     for hunk in file.hunks.iter().filter(|hunk| hunk.under.is_none()) {

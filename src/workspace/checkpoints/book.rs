@@ -3,7 +3,7 @@
 //! What the editor tells is put aside, in its order, and looked at only when somebody asks or a call has changed the
 //! text once more, so that typing costs next to nothing here.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::page::{Became, Change, Did, Fated, Page, Pending, Selection, Undone};
@@ -15,10 +15,39 @@ use crate::workspace::{Key, Snapshot, Target};
 /// At most so many files are remembered; the one that was changed longest ago gives way.
 const PAGES: usize = 1000;
 
+/// So many events wait to be put aside; past that only the last of each file does, as a text as a whole.
+const WAITING: usize = 1024;
+
 /// All that agents changed and nobody has judged yet.
 #[derive(Debug, Default)]
 pub struct Checkpoints {
     inner: Mutex<Book>,
+    /// Apart, so that whoever types never waits for what is worked out over the pages. Taken after `inner`, if both.
+    inbox: Mutex<Inbox>,
+}
+
+/// What was heard and not put aside yet.
+#[derive(Debug, Default)]
+struct Inbox {
+    /// The pages of files that are there, by key.
+    live: BTreeMap<Key, u64>,
+    events: VecDeque<(u64, DocEvent)>,
+}
+
+impl Inbox {
+    fn put(&mut self, page: u64, event: &DocEvent) {
+        if self.events.len() >= WAITING {
+            let mut last: BTreeMap<u64, DocEvent> = BTreeMap::new();
+            for (page, event) in self.events.drain(..) {
+                last.insert(page, event);
+            }
+            self.events.extend(last.into_iter().map(|(page, event)| match event {
+                DocEvent::Changed { after, .. } => (page, DocEvent::Resynced(after)),
+                event => (page, event),
+            }));
+        }
+        self.events.push_back((page, event.clone()));
+    }
 }
 
 #[derive(Debug, Default)]
@@ -66,18 +95,37 @@ pub struct Redrawn {
 }
 
 impl Checkpoints {
+    /// The pages, with all that was heard put aside.
     pub(super) fn lock(&self) -> MutexGuard<'_, Book> {
         // Nothing that panics runs under it but pure code, which leaves at worst one page behind its text.
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut book = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let events = std::mem::take(&mut self.inbox().events);
+        for (number, event) in events {
+            if let Some(page) = book.pages.get_mut(&number) {
+                page.heard(&event);
+            }
+        }
+        book
     }
 
-    /// Something happened to a document. Only puts it aside.
+    fn inbox(&self) -> MutexGuard<'_, Inbox> {
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Something happened to a document. Only puts it aside, and waits for nothing that takes its time.
     pub fn heard(&self, event: &DocEvent) {
-        let mut book = self.lock();
-        let Some(number) = book.live.get(&event.snapshot().key).copied() else { return };
-        if let Some(page) = book.pages.get_mut(&number) {
-            page.heard(event);
+        let mut inbox = self.inbox();
+        if let Some(page) = inbox.live.get(&event.snapshot().key).copied() {
+            inbox.put(page, event);
         }
+    }
+
+    /// Brings the list of pages by key up to date.
+    fn index(&self, book: &mut Book) {
+        book.tidy();
+        let live = book.pages.iter().filter(|(_, page)| !page.gone);
+        book.live = live.map(|(number, page)| (page.target.key.clone(), *number)).collect();
+        self.inbox().live.clone_from(&book.live);
     }
 
     /// A call changed a file. The names of the hunks it left.
@@ -104,7 +152,7 @@ impl Checkpoints {
         page.dirty = true;
         let ids = page.made(change, by, folded);
         let names = ids.into_iter().map(|id| page.name(id)).collect();
-        book.index();
+        self.index(&mut book);
         names
     }
 
@@ -114,8 +162,7 @@ impl Checkpoints {
         let pages = book.pages.iter_mut().filter(|(_, page)| !page.gone && !page.is_empty());
         pages
             .filter_map(|(number, page)| {
-                let meant = selection.key.as_ref().is_none_or(|key| *key == page.target.key)
-                    && (selection.hunk.is_none() || !page.selected(selection).is_empty());
+                let meant = !page.selected(selection).is_empty();
                 meant.then(|| (*number, page.target.clone()))
             })
             .collect()
@@ -181,7 +228,7 @@ impl Checkpoints {
                 page.pending(&Selection::default()).into_iter().map(|pending| pending.hunk).collect();
             out.extend(before.into_iter().filter(|pending| !after.contains(&pending.hunk)));
         }
-        book.tidy();
+        self.index(&mut book);
         out
     }
 
@@ -236,13 +283,7 @@ impl Checkpoints {
     }
 
     /// An undo has landed, as `change` where something was to be changed. What was undone, and what stays.
-    pub fn undone(
-        &self,
-        drawn: &Drawn,
-        change: Option<&Change>,
-        did: Did,
-        undo: u64,
-    ) -> (BTreeSet<MarkId>, Vec<Left>) {
+    pub fn undone(&self, drawn: &Drawn, change: Option<&Change>, did: Did, undo: u64) -> (BTreeSet<MarkId>, Vec<Left>) {
         let mut book = self.lock();
         let stamp = book.stamped();
         let Some(page) = book.pages.get_mut(&drawn.page) else { return Default::default() };
@@ -262,10 +303,8 @@ impl Checkpoints {
                 Left::User(id, _) => (!undone.contains(id)).then_some(*id),
             })
             .collect();
-        let fates: Vec<Fated> = page
-            .fates
-            .extract_if(.., |fate| drawn.which.contains(&fate.id) && !stays.contains(&fate.id))
-            .collect();
+        let fates: Vec<Fated> =
+            page.fates.extract_if(.., |fate| drawn.which.contains(&fate.id) && !stays.contains(&fate.id)).collect();
         undone.extend(fates.iter().map(|fate| fate.id));
         match (change, &did) {
             (Some(change), Did::Created) => {
@@ -294,7 +333,7 @@ impl Checkpoints {
             let made = made.map(|text| crate::text::hash(&text));
             page.remember(Undone { undo, ledger, fates, did, made });
         }
-        book.index();
+        self.index(&mut book);
         (undone, left)
     }
 
@@ -343,7 +382,7 @@ impl Checkpoints {
         }
         page.stamp = stamp;
         page.dirty = true;
-        book.index();
+        self.index(&mut book);
     }
 
     /// What is to be kept from now on and what no longer, by the names of its parts: all that changed since this was
@@ -356,7 +395,7 @@ impl Checkpoints {
     pub fn restore(&self, parts: BTreeMap<String, serde_json::Value>, resolve: impl Fn(&str) -> Option<Target>) {
         let mut book = self.lock();
         kept::restore(&mut book, parts, resolve);
-        book.index();
+        self.index(&mut book);
     }
 }
 
@@ -390,13 +429,6 @@ impl Book {
                 tracing::warn!(uri = page.target.uri, "too many files to review; this one cannot be undone any more");
             }
         }
-    }
-
-    /// Brings the list of pages by key up to date.
-    pub(super) fn index(&mut self) {
-        self.tidy();
-        let live = self.pages.iter().filter(|(_, page)| !page.gone);
-        self.live = live.map(|(number, page)| (page.target.key.clone(), *number)).collect();
     }
 }
 

@@ -85,14 +85,7 @@ impl Desk {
 
 fn change(target: &Target, before: Text, after: Text, versions: (i32, i32)) -> Change {
     let splices = diff::splices(&before.to_string(), &after.to_string());
-    Change {
-        target: target.clone(),
-        fate: Fate::Stays,
-        before: Some(before),
-        after,
-        splices,
-        versions: Some(versions),
-    }
+    Change { target: target.clone(), fate: Fate::Stays, before: Some(before), after, splices, versions: Some(versions) }
 }
 
 fn by(call: &str) -> By {

@@ -126,13 +126,13 @@ fn what_a_formatter_does_is_folded_into_the_calls_marks() {
     check("a b c d\n A A b C d\n fold A x y z d\n undo A", "undo A: a b c d\n 0 marks left");
     check("a b c d\n A A b C d\n fold A x y z d", "1 marks left");
     // Under the call's own mark is another call's.
-    check("a b c\n A a B c\n B a C c\n fold B a CC c\n undo B\n undo A", "undo B: a B c\n undo A: a b c\n 0 marks left");
+    check(
+        "a b c\n A a B c\n B a C c\n fold B a CC c\n undo B\n undo A",
+        "undo B: a B c\n undo A: a b c\n 0 marks left",
+    );
     check("a b c\n A a B c\n B a C c\n fold B x y z\n undo B\n undo A", "undo B: a B c\n undo A: a b c\n 0 marks left");
     // What the user put in stays.
-    check(
-        "a z\n A a 1 2 z\n user a 1 mine 2 z\n fold A a 11 mine 22 z\n undo A",
-        "undo A: a mine z\n 0 marks left",
-    );
+    check("a z\n A a 1 2 z\n user a 1 mine 2 z\n fold A a 11 mine 22 z\n undo A", "undo A: a mine z\n 0 marks left");
 }
 
 #[test]

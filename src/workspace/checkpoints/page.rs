@@ -234,11 +234,11 @@ impl Page {
 
     /// Something happened to its document. Only puts it aside.
     pub(super) fn heard(&mut self, event: &DocEvent) {
-        // A buffer that is left of a deleted file says nothing of that file's text.
-        if self.gone {
+        // A buffer that is left of a deleted or moved file says nothing of that file's text.
+        let snapshot = event.snapshot();
+        if self.gone || snapshot.key != self.target.key {
             return;
         }
-        let snapshot = event.snapshot();
         let steps = match event {
             DocEvent::Changed { before, steps, .. } => Some((before.text.clone(), Arc::clone(steps))),
             DocEvent::Opened(_) | DocEvent::Resynced(_) => None,
@@ -446,9 +446,14 @@ impl Page {
 
     /// The person is content with these.
     pub(super) fn keep(&mut self, ids: &BTreeSet<MarkId>) {
+        let marks = |ledger: &Ledger| ledger.marks().iter().map(|mark| mark.id).collect::<BTreeSet<_>>();
+        let before = marks(&self.ledger);
         self.ledger.keep(ids);
         self.ahead = None;
-        self.fates.retain(|fate| !ids.contains(&fate.id));
+        // With a mark goes what lies under it: the making of the file, too.
+        let after = marks(&self.ledger);
+        let gone = |id: &MarkId| ids.contains(id) || (before.contains(id) && !after.contains(id));
+        self.fates.retain(|fate| !gone(&fate.id));
     }
 
     /// Remembers an undo, so that it can be undone.

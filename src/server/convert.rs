@@ -10,6 +10,7 @@ use crate::workspace::documents::ContentChange;
 
 /// What an editor said of itself in `initialize`.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "the protocol has them as independent booleans")]
 pub(super) struct Client {
     /// Its name, for the log.
     pub name: Option<String>,

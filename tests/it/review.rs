@@ -194,11 +194,11 @@ async fn what_the_user_changed_of_it_stays_and_is_told() {
     let result = bench.undo(json!({ "sessionId": "s" })).await;
     assert_eq!(
         (outcomes(&result), bench.buffer()),
-        (vec!["undone"], "one\nmine\ntwo\nthree\nfour\nfive\n"),
+        (vec!["undone"], "one\ntwo\nthree\nmine\nfour\nfive\n"),
         "{result}"
     );
     bench.edits("s", "c2", "four", "4").await;
-    bench.types("one\nmine\ntwo\nthree\n4 and more\nfive\n");
+    bench.types("one\ntwo\nthree\nmine\n4 and more\nfive\n");
     // Nothing can be undone, so that the editor is asked for nothing.
     let result = bench.undo_on_disk(json!({ "callId": "c2" })).await;
     assert_eq!((outcomes(&result), &result["edits"]), (vec!["left"], &json!([])), "{result}");

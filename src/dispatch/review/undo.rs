@@ -133,6 +133,9 @@ fn conflict(words: String) -> Refusal {
     Refusal::new(RefusalKind::Conflict, words)
 }
 
+/// What was undone, and what stays.
+type Landing = (BTreeSet<MarkId>, Vec<Left>);
+
 /// What came of an undo in one file.
 #[derive(Default)]
 struct Came {
@@ -227,7 +230,7 @@ impl Dispatch {
                 file_stays.clone().unwrap_or_else(|| "The file stays: there is text of yours in it.".to_owned())
             });
             let back = self.back(drawn.page, What::Undo(drawn.which.clone()), &did, &target);
-            let came: Arc<Mutex<Option<(BTreeSet<MarkId>, Vec<Left>)>>> = Arc::default();
+            let came: Arc<Mutex<Option<Landing>>> = Arc::default();
             let landed: Landed = {
                 let (came, book, drawn, did) = (Arc::clone(&came), Arc::clone(checkpoints), drawn.clone(), did.clone());
                 Arc::new(move |committed| {

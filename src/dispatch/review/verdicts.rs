@@ -45,8 +45,11 @@ impl Verdict {
 /// What was said and not told yet, by session.
 #[derive(Debug, Default)]
 pub struct Verdicts {
-    inner: Mutex<BTreeMap<String, Vec<(Verdict, String, Option<String>)>>>,
+    inner: Mutex<BySession>,
 }
+
+/// By session: what was said of which place, and in which words.
+type BySession = BTreeMap<String, Vec<(Verdict, String, Option<String>)>>;
 
 impl Verdicts {
     /// A person judged a change of a session: where it is (`a.txt line 3`), and their own words, if there are any.
@@ -80,7 +83,7 @@ impl Verdicts {
         self.lock().remove(session);
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Vec<(Verdict, String, Option<String>)>>> {
+    fn lock(&self) -> MutexGuard<'_, BySession> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

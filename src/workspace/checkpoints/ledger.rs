@@ -183,10 +183,9 @@ impl Ledger {
             let around = shifts.map(at.start, Stick::Before)..shifts.map(at.end, Stick::After);
             let back = around.len() == mark.before.len() && text.slice(around) == mark.before;
             let whole = |splice: &Splice| splice.range.start <= at.start && at.end <= splice.range.end;
+            let wiped = !at.is_empty() && splices.iter().any(whole);
             // The lines are gone as a whole, or are again what they were: nothing of the call is left.
-            if taken_back(&self.text, &text, mark) || (back && at_or_in(&splices, &at)) {
-                gone.push(mark.id);
-            } else if !at.is_empty() && splices.iter().any(whole) {
+            if wiped || taken_back(&self.text, &text, mark) || (back && at_or_in(&splices, &at)) {
                 gone.push(mark.id);
             } else {
                 mark.touched |= splices.iter().any(|splice| touches(&splice.range, &at));
@@ -400,7 +399,7 @@ impl Ledger {
         if reverted.taken == 0 && reverted.left > 0 {
             return;
         }
-        let joined = self.joined(&mark.at, reverted.text);
+        let joined = self.joined(&mark.at, &reverted.text);
         let freed = diff::splices(&mark.before, &joined);
         let inner = Shifts::new(&freed);
         let Range { start, end } = mark.at;
@@ -421,7 +420,7 @@ impl Ledger {
     }
 
     /// A text for a place, with the line end that keeps the line behind the place a line of its own.
-    fn joined(&self, at: &Range<usize>, text: String) -> String {
+    fn joined(&self, at: &Range<usize>, text: &str) -> String {
         let behind = at.end < self.text.len();
         let open = !text.is_empty() && !text.ends_with('\n');
         let glued = at.is_empty() && at.start > self.text.line_start(self.text.line_of(at.start)) && !text.is_empty();
@@ -450,6 +449,7 @@ impl Ledger {
         let reverted = revert(&kept.before.to_string(), &kept.after.to_string(), &now);
         let text = Text::new(&reverted.text, self.text.breaks());
         back.resynced(&text);
+        back.only(&kept.gone, &self.marks);
         let newer = self.marks.iter().filter(|mark| mark.id >= kept.next);
         let changes = diff::splices(&now, &reverted.text);
         let changed = |mark: &&Mark| changes.iter().any(|splice| touches(&splice.range, &mark.at));
@@ -459,7 +459,8 @@ impl Ledger {
         let mut moved = self.clone();
         moved.user(&changes);
         let restored = back.marks.iter().map(|mark| mark.id).collect();
-        let newer: Vec<Mark> = moved.marks.into_iter().filter(|mark| mark.id >= kept.next).collect();
+        let known: BTreeSet<MarkId> = back.marks.iter().map(|mark| mark.id).collect();
+        let newer: Vec<Mark> = moved.marks.into_iter().filter(|mark| !known.contains(&mark.id)).collect();
         let meets = |mark: &&Mark| {
             newer.iter().find(|new| new.under.is_none() && mark.under.is_none() && touches(&new.at, &mark.at))
         };
@@ -470,6 +471,16 @@ impl Ledger {
         after.text = text.clone();
         let left = if reverted.left > 0 { vec![Left::User(0, reverted.left)] } else { Vec::new() };
         Some(Ok(Undo { text, undone: restored, left, after }))
+    }
+
+    /// Leaves the marks that an undo took away and those that are there now: what was kept or undone since does not come
+    /// back.
+    fn only(&mut self, gone: &BTreeSet<MarkId>, now: &[Mark]) {
+        let stays = |id: MarkId| gone.contains(&id) || now.iter().any(|mark| mark.id == id);
+        let lost: Vec<MarkId> = self.marks.iter().map(|mark| mark.id).filter(|id| !stays(*id)).collect();
+        for id in lost {
+            self.forget(id);
+        }
     }
 
     /// Removes a mark; those under it go with it.

@@ -120,6 +120,19 @@ fn later_calls_are_undone_first() {
 }
 
 #[test]
+fn the_undo_of_an_undo_brings_nothing_else_back() {
+    check(
+        "a b c d\n A a B c d\n B a B c D\n undo A\n keep B\n redo",
+        "undo A: a b c D\n redo: a B c D (1 marks)\n 1 marks left",
+    );
+    check(
+        "a b c d\n A a B c d\n B a B c D\n undo A\n undo B\n redo\n redo\n undo all",
+        "undo A: a b c D\n undo B: a b c d\n redo: a b c D (1 marks)\n redo: a B c D (2 marks)\n undo all: a b c d
+        0 marks left",
+    );
+}
+
+#[test]
 fn what_a_formatter_does_is_folded_into_the_calls_marks() {
     check("a b c\n A a B c\n fold A a BB c\n undo A", "undo A: a b c\n 0 marks left");
     check("a b c\n A a B c\n fold A a BB c", "1 marks left");

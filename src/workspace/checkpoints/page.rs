@@ -165,6 +165,7 @@ pub enum Did {
 
 /// A file or document that agents changed.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent of one another")]
 pub(super) struct Page {
     pub(super) number: u64,
     pub(super) target: Target,

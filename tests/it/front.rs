@@ -43,6 +43,7 @@ async fn an_editor_is_welcomed() {
                   "ropewalk/callTool",
                   "ropewalk/callTools",
                   "ropewalk/cancel",
+                  "ropewalk/changes",
                   "ropewalk/closeSession",
                   "ropewalk/diagnosticProgress",
                   "ropewalk/diagnostics",
@@ -57,6 +58,7 @@ async fn an_editor_is_welcomed() {
                   "ropewalk/grants",
                   "ropewalk/jobOutput",
                   "ropewalk/jobs",
+                  "ropewalk/keep",
                   "ropewalk/listTools",
                   "ropewalk/openSession",
                   "ropewalk/output",
@@ -69,6 +71,7 @@ async fn an_editor_is_welcomed() {
                   "ropewalk/stopJob",
                   "ropewalk/todos",
                   "ropewalk/toolInput",
+                  "ropewalk/undo",
                   "ropewalk/unregisterTools",
                   "ropewalk/updateSession"
                 ]

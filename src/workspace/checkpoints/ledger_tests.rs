@@ -254,7 +254,7 @@ proptest! {
     /// undone at once changes nothing.
     #[test]
     fn no_undo_removes_what_the_user_typed(lines in 0usize..8, acts in acts(), last in any::<bool>()) {
-        let mut start: String = (0..lines).map(|line| format!("l{line}\n")).collect();
+        let mut start = words(&(0..lines).map(|line| format!("l{line}")).collect::<Vec<_>>().join(" "));
         if last {
             start.push_str("end");
         }

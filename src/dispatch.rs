@@ -37,6 +37,7 @@ mod preview;
 mod proposals;
 mod propose;
 mod questions;
+pub mod review;
 mod save;
 mod schedule;
 mod sessions;
@@ -98,6 +99,7 @@ use late::Late;
 use nested::{Inside, Kinship, Lineage};
 use preview::Previews;
 use propose::Planned;
+use review::Review;
 use schedule::Schedule;
 use shape::Ending;
 use world::World;
@@ -129,6 +131,7 @@ pub struct Dispatch {
     guards: Guards,
     inputs: Inputs,
     world: Arc<World>,
+    review: Review,
     hooks: hooks::Runner,
     /// Tools that are about to join or leave.
     joining: Joining,
@@ -263,6 +266,7 @@ impl Dispatch {
             guards: Guards::default(),
             inputs: Inputs::default(),
             world,
+            review: Review::default(),
             joining: Joining::default(),
             hooks: hooks::Runner::new(programs),
         })
@@ -344,8 +348,12 @@ impl Dispatch {
             self.late.came(news);
         }
         let words = asking.words().into_iter().chain(notes).chain(change::told_jobs(&self.jobs.news(&session.id)));
-        let judged = current.then(|| self.told_proposals(session)).flatten();
-        let words = words.chain(judged).chain(self.workspace.recovery_news()).collect();
+        if let Some(made) = &made {
+            self.reviewable(made);
+        }
+        let proposed = current.then(|| self.told_proposals(session)).flatten();
+        let judged = self.review.verdicts.take(&session.id);
+        let words = words.chain(proposed).chain(self.workspace.recovery_news()).chain(judged).collect();
         let changed = made.is_some();
         let ending = Ending { done: ended, made, news: self.late.take(&session.id), words };
         let folders = self.workspace.roots().folders;

@@ -402,16 +402,27 @@ pub enum News {
     Files(Vec<FileChanged>),
     /// `window/logMessage`
     Log(Loudness, String),
+    /// `window/showMessage`
+    Show(Loudness, String),
     /// `ropewalk/todosChanged`
     Todos(TodosChanged),
     /// `ropewalk/modeChanged`
     Mode(ModeChanged),
+    /// `ropewalk/changesChanged`, and `workspace/codeLens/refresh` where lenses show them
+    Changes(ChangesChanged),
     /// `ropewalk/toolsChanged`
     Tools(ToolsChanged),
     /// `ropewalk/changesChanged`
     Changes(ChangesChanged),
     /// `ropewalk/lateDiagnostics`, as a report of diagnostics in JSON
     LateDiagnostics(Value),
+}
+
+/// There are other changes to review now: `ropewalk/changesChanged`. Typing alone never causes it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ChangesChanged {
+    /// The documents and files whose changes are others now, sorted.
+    pub uris: Vec<String>,
 }
 
 /// The list of tools is another one now: `ropewalk/toolsChanged`.

@@ -24,7 +24,7 @@ mod sync;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use rooms::{Begun, BegunBatch, Calls, Context, Rooms, Sources};
+pub use rooms::{Begun, BegunBatch, Calls, Context, Reviewed, Rooms, Sources};
 pub use run::{serve, serve_with};
 
 use crate::dispatch::Dispatch;

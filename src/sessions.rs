@@ -7,6 +7,7 @@ mod parts;
 pub mod policy;
 pub mod requests;
 mod seen;
+mod shelf;
 mod standing;
 mod store;
 pub mod todos;
@@ -27,6 +28,7 @@ use tracing::warn;
 
 pub use all::{MAX_IDLE, Sessions};
 pub use policy::ToolPolicy;
+pub use shelf::Shelf;
 pub use store::{Complain, StoreState};
 
 use crate::config::{Mode, Settings};

@@ -24,7 +24,7 @@ pub use probe::Probe;
 pub use proposals::{Laid, Proposals};
 pub use view::{Source, View};
 
-use checkpoints::By;
+use checkpoints::{By, Checkpoints};
 use proposals::{Accepting, PendingFile, Rejected, Selector};
 
 use crate::config::Settings;
@@ -99,6 +99,8 @@ pub struct Workspace {
     pub editor: Arc<dyn Editor>,
     /// The mirror.
     pub documents: Arc<Documents>,
+    /// What agents changed and nobody has judged yet.
+    pub checkpoints: Arc<Checkpoints>,
     /// What sessions propose.
     pub proposals: Arc<Proposals>,
     layer: Option<Layer>,
@@ -120,10 +122,14 @@ struct Layer {
 impl Workspace {
     /// A workspace without folders.
     pub fn new(ports: Ports, editor: Arc<dyn Editor>, documents: Arc<Documents>) -> Workspace {
+        let checkpoints = Arc::new(Checkpoints::default());
+        let heard = Arc::clone(&checkpoints);
+        documents.listen(Box::new(move |event| heard.heard(event)));
         Workspace {
             ports,
             editor,
             documents,
+            checkpoints,
             proposals: Arc::default(),
             layer: None,
             roots: Arc::default(),
@@ -307,6 +313,18 @@ impl Workspace {
         commit::commit_set(self.desk(), changes.to_vec(), cancel).await
     }
 
+    /// The same, and `landed` hears of each change that was made (and of what could not be taken back of a set that
+    /// failed) in the turn of its document: in the order in which changes of a text are made, whoever makes them.
+    pub async fn commit_set_then(
+        &self,
+        changes: &[FileChange],
+        cancel: &CancellationToken,
+        landed: commit::Landed,
+    ) -> Result<Vec<Committed>, SetRefused> {
+        let desk = commit::Desk { landed: Some(landed), ..self.desk() };
+        commit::commit_set(desk, changes.to_vec(), cancel).await
+    }
+
     /// Looks for changes of several files in the workspace folders that a crash interrupted, and takes them back: closed
     /// files at once, documents when the editor has opened them again. Does not wait for that.
     pub fn recover(&self) {
@@ -349,6 +367,7 @@ impl Workspace {
             queues: self.queues.clone(),
             recovery: self.recovery.clone(),
             folders: self.roots().folders,
+            landed: None,
             state_dir: self.state_dir.read().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }

@@ -149,7 +149,9 @@ impl Dispatch {
     pub(super) async fn commit(&self, call: &Call<'_>, changes: &[FileChange]) -> Result<Vec<Committed>, SetRefused> {
         let cancel = call.context.cancel.child_token();
         let limits = call.limits();
-        let commit = AssertUnwindSafe(self.workspace.commit_set(changes, &cancel)).catch_unwind();
+        self.review_ready().await;
+        let landed = self.attributed(call, changes);
+        let commit = AssertUnwindSafe(self.workspace.commit_set_then(changes, &cancel, landed)).catch_unwind();
         tokio::pin!(commit);
         let done = tokio::select! {
             biased;

@@ -9,8 +9,9 @@ use crate::editor::{AskError, SaveResult};
 use crate::languages::Edited;
 use crate::sessions::policy::Save;
 use crate::text::{Text, diff};
+use crate::workspace::checkpoints::Change;
 use crate::workspace::documents::DocEvent;
-use crate::workspace::{Hunk, Key, Snapshot};
+use crate::workspace::{Fate, Hunk, Key, Snapshot};
 
 use super::change::{self, Made};
 use super::follow::{Followed, hunks, places};
@@ -171,6 +172,15 @@ impl Dispatch {
         };
         let Ok((splices, hunks, unified_diff)) = tokio::task::spawn_blocking(look).await else { return };
         let words = told(&one.edited.target.shown, &hunks);
+        let changed = Change {
+            target: one.edited.target.clone(),
+            fate: Fate::Stays,
+            before: Some(one.asked.text.clone()),
+            after: written.text.clone(),
+            splices: splices.clone(),
+            versions: Some((one.asked.version, written.version)),
+        };
+        self.workspace.checkpoints.folded(&changed, &call.by());
         let followed = Followed {
             target: one.edited.target.clone(),
             before: one.asked.text.clone(),

@@ -8,16 +8,19 @@ use serde_json::json;
 use tower_lsp::LanguageServer;
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::lsp_types::{
-    ExecuteCommandOptions, InitializeParams, InitializeResult, OneOf, PositionEncodingKind, SaveOptions,
-    ServerCapabilities, ServerInfo, TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions,
-    TextDocumentSyncSaveOptions, WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities,
+    CodeActionKind, CodeActionOptions, CodeActionProviderCapability, CodeLensOptions, ExecuteCommandOptions,
+    InitializeParams, InitializeResult, OneOf, PositionEncodingKind, SaveOptions, ServerCapabilities, ServerInfo,
+    TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions, TextDocumentSyncSaveOptions,
+    WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities,
 };
 
+use crate::editor::Review;
 use crate::text::Encoding;
 
 use super::convert::Client;
 use super::front::Front;
 use super::protocol;
+use super::requests::review::ACTION;
 
 /// Answers what the transport routes.
 pub(super) struct Backend {
@@ -56,6 +59,7 @@ fn capabilities(client: &Client, command_prefix: &str) -> ServerCapabilities {
         Encoding::Utf16 => PositionEncodingKind::UTF16,
         Encoding::Utf32 => PositionEncodingKind::UTF32,
     };
+    let lens = client.abilities.review == Review::Lens;
     ServerCapabilities {
         position_encoding: Some(encoding),
         text_document_sync: Some(TextDocumentSyncCapability::Options(TextDocumentSyncOptions {
@@ -66,8 +70,15 @@ fn capabilities(client: &Client, command_prefix: &str) -> ServerCapabilities {
         })),
         // A client that registers our commands by itself would have them twice.
         execute_command_provider: (!client.abilities.owns_commands).then(|| ExecuteCommandOptions {
-            commands: vec![format!("{command_prefix}.{}", protocol::CALL_COMMAND)],
+            commands: protocol::COMMANDS.iter().map(|name| format!("{command_prefix}.{name}")).collect(),
             ..ExecuteCommandOptions::default()
+        }),
+        code_lens_provider: lens.then_some(CodeLensOptions { resolve_provider: Some(false) }),
+        code_action_provider: lens.then(|| {
+            CodeActionProviderCapability::Options(CodeActionOptions {
+                code_action_kinds: Some(vec![CodeActionKind::new(ACTION)]),
+                ..CodeActionOptions::default()
+            })
         }),
         workspace: Some(WorkspaceServerCapabilities {
             workspace_folders: Some(WorkspaceFoldersServerCapabilities {
@@ -96,9 +107,23 @@ mod tests {
 
     #[test]
     fn commands_are_told_unless_the_client_has_them() {
-        assert_eq!(told(&Client::default())["executeCommandProvider"]["commands"], json!(["ropewalk.call"]));
+        assert_eq!(
+            told(&Client::default())["executeCommandProvider"]["commands"],
+            json!(["ropewalk.call", "ropewalk.keep", "ropewalk.undo"])
+        );
         let abilities = Abilities { owns_commands: true, ..Abilities::default() };
         assert_eq!(told(&Client { abilities, ..Client::default() }).get("executeCommandProvider"), None);
+    }
+
+    #[test]
+    fn lenses_and_actions_are_told_where_they_are_wanted() {
+        let plain = told(&Client::default());
+        assert_eq!((plain.get("codeLensProvider"), plain.get("codeActionProvider")), (None, None));
+        let abilities = Abilities { review: Review::Lens, owns_commands: true, ..Abilities::default() };
+        let lens = told(&Client { abilities, ..Client::default() });
+        assert_eq!(lens["codeLensProvider"], json!({ "resolveProvider": false }));
+        assert_eq!(lens["codeActionProvider"], json!({ "codeActionKinds": ["ropewalk"] }));
+        assert_eq!(lens.get("executeCommandProvider"), None);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::workspace::documents::ContentChange;
 
 /// What an editor said of itself in `initialize`.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "the protocol has them as independent booleans")]
 pub(super) struct Client {
     /// Its name, for the log.
     pub name: Option<String>,
@@ -25,6 +26,8 @@ pub(super) struct Client {
     pub message_actions: bool,
     /// Whether it answers `workspace/configuration`.
     pub configuration: bool,
+    /// Whether it asks for code lenses anew when told to (`workspace.codeLens.refreshSupport`).
+    pub refreshes_lenses: bool,
     /// URIs of its folders, in order.
     pub folders: Vec<String>,
     /// The settings it starts with: `initializationOptions`.
@@ -61,6 +64,7 @@ impl Client {
                 .pointer("/window/showMessage/messageActionItem")
                 .is_some_and(Value::is_object),
             configuration: flag("/workspace/configuration"),
+            refreshes_lenses: flag("/workspace/codeLens/refreshSupport"),
             folders: read_folders(params),
             trusted: read_trusted(&options["trusted"]),
             options,
@@ -275,6 +279,7 @@ mod tests {
             apply_edit: true,
             message_actions: true,
             configuration: false,
+            refreshes_lenses: false,
             folders: vec!["file:///a".into()],
             options: json!({ "trusted": ["file:///a", 3], "output": {} }),
             trusted: TrustedFolders::Listed(vec!["file:///a".into()]),

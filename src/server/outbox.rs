@@ -23,7 +23,7 @@ use tracing::{debug, warn};
 
 use crate::editor::{
     Abilities, ApplyEdit, ApproveCall, ApproveDecision, ApproveParams, ApproveResult, AskError, Consent, EditReply,
-    Editor, FormatParams, FormatResult, News, Resync, RunToolParams, RunToolResult, SaveParams, SaveResult,
+    Editor, FormatParams, FormatResult, News, Resync, Review, RunToolParams, RunToolResult, SaveParams, SaveResult,
 };
 use crate::permissions::visible;
 use crate::ports::Clock;
@@ -343,7 +343,11 @@ impl Editor for Outbox {
     }
 
     fn tell(&self, news: News) {
-        if let Some((method, params)) = news::message(news, self.abilities().events) {
+        let client = self.client();
+        if matches!(news, News::Changes(_)) && client.refreshes_lenses && client.abilities.review == Review::Lens {
+            self.ask_inline("workspace/codeLens/refresh", Value::Null, Box::new(|_| {}));
+        }
+        if let Some((method, params)) = news::message(news, client.abilities.events) {
             self.notify(method, params);
         }
     }

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::config::Settings;
 use crate::dispatch::{AcceptParams, AcceptResult, RejectParams, RejectResult};
+use crate::dispatch::review::{ChangesParams, ChangesResult, KeepResult, UndoParams, UndoResult};
 use crate::dispatch::{
     BatchParams, BatchResult, CallParams, CallResult, ListToolsParams, ListedTool, OutputParams, OutputText,
     PreviewResult, RegisterToolsParams, RegisterToolsResult, ToolInputParams, UnregisterToolsParams,
@@ -17,8 +18,9 @@ use crate::dispatch::{
 };
 use crate::editor::ChangesChanged;
 use crate::editor::{
-    ApprovalsChanged, ApproveParams, ApproveResult, FileChanged, FormatParams, FormatResult, JobInfo, JobsChanged,
-    ModeChanged, Resync, RunToolParams, RunToolResult, SaveParams, SaveResult, TodosChanged, ToolEvent, ToolsChanged,
+    ApprovalsChanged, ApproveParams, ApproveResult, ChangesChanged, FileChanged, FormatParams, FormatResult, JobInfo,
+    JobsChanged, ModeChanged, Resync, RunToolParams, RunToolResult, SaveParams, SaveResult, TodosChanged, ToolEvent,
+    ToolsChanged,
 };
 use crate::jobs::JobOutput;
 use crate::languages::{DiagnosticsReport, Forwarded, ProgressKind, SourceName};
@@ -125,11 +127,26 @@ pub const RUN_TOOL: &str = "ropewalk/runTool";
 /// `ropewalk/toolsChanged`
 pub const TOOLS_CHANGED: &str = "ropewalk/toolsChanged";
 
+/// `ropewalk/changes`
+pub const CHANGES: &str = "ropewalk/changes";
+/// `ropewalk/changesChanged`
+pub const CHANGES_CHANGED: &str = "ropewalk/changesChanged";
+/// `ropewalk/keep`
+pub const KEEP: &str = "ropewalk/keep";
+/// `ropewalk/undo`
+pub const UNDO: &str = "ropewalk/undo";
+
 /// `ropewalk/lateDiagnostics`
 pub const LATE_DIAGNOSTICS: &str = "ropewalk/lateDiagnostics";
 
 /// The command that runs a tool call through `workspace/executeCommand`, without its prefix.
 pub const CALL_COMMAND: &str = "call";
+/// The command that keeps changes, without its prefix; its one argument is as for [`KEEP`].
+pub const KEEP_COMMAND: &str = "keep";
+/// The command that undoes changes, without its prefix; its one argument is as for [`UNDO`].
+pub const UNDO_COMMAND: &str = "undo";
+/// All commands, without their prefix.
+pub const COMMANDS: [&str; 3] = [CALL_COMMAND, KEEP_COMMAND, UNDO_COMMAND];
 
 /// Who sends a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -187,6 +204,7 @@ pub const METHODS: &[Method] = &[
     request::<CallParams, CallResult>(CALL_TOOL, Direction::ToSidecar),
     request::<BatchParams, BatchResult>(CALL_TOOLS, Direction::ToSidecar),
     request::<CancelParams, CancelResult>(CANCEL, Direction::ToSidecar),
+    request::<ChangesParams, ChangesResult>(CHANGES, Direction::ToSidecar),
     notification::<ChangesChanged>(CHANGES_CHANGED, Direction::ToEditor),
     request::<SessionRef, CloseResult>(CLOSE_SESSION, Direction::ToSidecar),
     notification::<DiagnosticProgressParams>(DIAGNOSTIC_PROGRESS, Direction::ToSidecar),
@@ -205,6 +223,7 @@ pub const METHODS: &[Method] = &[
     request::<JobOutputParams, JobOutput>(JOB_OUTPUT, Direction::ToSidecar),
     request::<JobsParams, JobsResult>(JOBS, Direction::ToSidecar),
     notification::<JobsChanged>(JOBS_CHANGED, Direction::ToEditor),
+    request::<ChangesParams, KeepResult>(KEEP, Direction::ToSidecar),
     notification::<DiagnosticsReport>(LATE_DIAGNOSTICS, Direction::ToEditor),
     request::<ListToolsParams, ListToolsResult>(LIST_TOOLS, Direction::ToSidecar),
     notification::<ModeChanged>(MODE_CHANGED, Direction::ToEditor),
@@ -227,6 +246,7 @@ pub const METHODS: &[Method] = &[
     notification::<ToolEvent>(TOOL_EVENT, Direction::ToEditor),
     notification::<ToolInputParams>(TOOL_INPUT, Direction::ToSidecar),
     notification::<ToolsChanged>(TOOLS_CHANGED, Direction::ToEditor),
+    request::<UndoParams, UndoResult>(UNDO, Direction::ToSidecar),
     request::<UnregisterToolsParams, UnregisterToolsResult>(UNREGISTER_TOOLS, Direction::ToSidecar),
     request::<SessionParams, Effective>(UPDATE_SESSION, Direction::ToSidecar),
 ];

@@ -3,6 +3,7 @@
 mod outputs;
 mod proposals;
 mod registry;
+pub(super) mod review;
 mod sessions;
 
 use std::sync::Arc;
@@ -42,6 +43,9 @@ pub(super) struct Started {
     pub rest: BoxFuture<'static, Result<Value, Error>>,
 }
 
+/// How a request begins.
+type Begin = fn(&Arc<Front>, &Value) -> Result<Started, Error>;
+
 impl Front {
     /// Begins one of our own requests; `None` when the method is not one of them.
     pub(super) fn begin(self: &Arc<Self>, method: &str, params: &Value) -> Option<Result<Started, Error>> {
@@ -62,6 +66,11 @@ impl Front {
             protocol::DIAGNOSTICS => Front::begin_diagnostics,
             protocol::SETTLE => Front::begin_settle,
             protocol::OUTPUT => Front::begin_output,
+            protocol::CHANGES => Front::begin_changes,
+            protocol::KEEP => Front::begin_keep,
+            protocol::UNDO => Front::begin_undo,
+            "textDocument/codeLens" => Front::begin_lenses,
+            "textDocument/codeAction" => Front::begin_actions,
             "workspace/executeCommand" => Front::begin_command,
             _ => return self.begin_session(method, params),
         };
@@ -102,14 +111,31 @@ impl Front {
     }
 
     /// `ropewalk.call` with the params of `callTool` as its one argument, or as two: the tool's name and its arguments.
+    /// `ropewalk.keep` and `ropewalk.undo` with the params of those methods as their one argument.
     fn begin_command(self: &Arc<Self>, params: &Value) -> Result<Started, Error> {
         let command = params["command"].as_str().unwrap_or_default();
         let name = command.strip_prefix(self.command_prefix.as_str()).and_then(|rest| rest.strip_prefix('.'));
-        if name != Some(protocol::CALL_COMMAND) {
-            let expected = format!("{}.{}", self.command_prefix, protocol::CALL_COMMAND);
-            return Err(Error::invalid_params(format!("unknown command {command:?}; the one command is {expected:?}")));
-        }
         let arguments = params["arguments"].as_array().map_or(&[][..], Vec::as_slice);
+        let review = match name {
+            Some(protocol::CALL_COMMAND) => None,
+            Some(protocol::KEEP_COMMAND) => Some((protocol::KEEP, Front::begin_keep as Begin)),
+            Some(protocol::UNDO_COMMAND) => Some((protocol::UNDO, Front::begin_undo_command as Begin)),
+            _ => {
+                let known = protocol::COMMANDS.map(|name| format!("{:?}", format!("{}.{name}", self.command_prefix)));
+                let known = known.join(", ");
+                return Err(Error::invalid_params(format!("unknown command {command:?}; the commands are {known}")));
+            }
+        };
+        if let Some((method, begin)) = review {
+            // Without an argument it would be about everything there is, which nobody means by a slip.
+            return match arguments {
+                [chosen @ Value::Object(_)] => begin(self, chosen),
+                _ => Err(Error::invalid_params(format!(
+                    "{} arguments; expected one object as for {method}",
+                    arguments.len()
+                ))),
+            };
+        }
         match arguments {
             [call @ Value::Object(_)] => Ok(self.start_call(read(call)?)),
             [Value::String(name)] => Ok(self.start_call(CallParams { name: name.clone(), ..CallParams::default() })),

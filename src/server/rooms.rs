@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
 use crate::dispatch::{AcceptParams, AcceptResult, RejectParams, RejectResult};
+use crate::dispatch::review::{ChangesParams, ChangesResult, KeepResult, UndoParams, UndoResult};
 use crate::dispatch::{
     BatchParams, BatchResult, CallParams, CallResult, Dispatch, ListToolsParams, ListedTool, OutputParams, OutputText,
     PreviewResult, RegisterToolsParams, RegisterToolsResult, SessionAnswer, ToolInfo, ToolInputParams,
@@ -41,6 +42,9 @@ pub struct BegunBatch {
     /// Runs them to their results. Nothing of them has run yet.
     pub result: BoxFuture<'static, BatchResult>,
 }
+
+/// The answer to a person's review.
+pub type Reviewed<T> = BoxFuture<'static, Result<T, ToolError>>;
 
 /// Takes calls.
 pub trait Calls: Send + Sync + 'static {
@@ -101,6 +105,18 @@ pub trait Calls: Send + Sync + 'static {
     fn seen_by(self: Arc<Self>, session: String) -> BoxFuture<'static, Option<Arc<Workspace>>> {
         let _ = session;
         std::future::ready(None).boxed()
+    }
+    /// What agents changed and nobody has judged yet. Who changes nothing has nothing.
+    fn changes(self: Arc<Self>, _: ChangesParams) -> Reviewed<ChangesResult> {
+        std::future::ready(Ok(ChangesResult::default())).boxed()
+    }
+    /// A person keeps changes.
+    fn keep(self: Arc<Self>, _: ChangesParams) -> Reviewed<KeepResult> {
+        std::future::ready(Ok(KeepResult::default())).boxed()
+    }
+    /// A person undoes changes, or an undo.
+    fn undo(self: Arc<Self>, _: UndoParams) -> Reviewed<UndoResult> {
+        std::future::ready(Ok(UndoResult::default())).boxed()
     }
     /// A file changed, by whomever.
     fn world_changed(&self) {}
@@ -253,6 +269,18 @@ impl Calls for Dispatch {
 
     fn seen_by(self: Arc<Self>, session: String) -> BoxFuture<'static, Option<Arc<Workspace>>> {
         async move { Some(Dispatch::seen_by(&self, Some(&session)).await) }.boxed()
+    }
+
+    fn changes(self: Arc<Self>, params: ChangesParams) -> Reviewed<ChangesResult> {
+        async move { Dispatch::changes(&self, params).await }.boxed()
+    }
+
+    fn keep(self: Arc<Self>, params: ChangesParams) -> Reviewed<KeepResult> {
+        async move { self.keep_changes(params).await }.boxed()
+    }
+
+    fn undo(self: Arc<Self>, params: UndoParams) -> Reviewed<UndoResult> {
+        async move { self.undo_changes(params).await }.boxed()
     }
 
     fn world_changed(&self) {

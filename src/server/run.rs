@@ -38,11 +38,12 @@ where
             parts.dispatch.spill_to(folder, &parts.ports);
         }
         parts.workspace.set_state_dir(state_dir);
-        kept = Some((Arc::clone(&parts.sessions), Arc::clone(&parts.workspace)));
+        kept = Some((Arc::clone(&parts.sessions), Arc::clone(&parts.workspace), Arc::clone(&parts.dispatch)));
         Rooms::of(&parts)
     })
     .await;
-    if let Some((sessions, workspace)) = kept {
+    if let Some((sessions, workspace, dispatch)) = kept {
+        dispatch.keep_review();
         tokio::select! {
             _ = async { tokio::join!(sessions.flush(), workspace.rest()) } => {}
             () = clock.sleep(lifecycle::STORE_GRACE) => warn!("not everything that sessions remember was written"),

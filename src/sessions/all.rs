@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use crate::ports::Clock;
 
 use super::parts::Parts;
+use super::shelf::Shelf;
 use super::standing::Standing;
 use super::store::{Complain, Store};
 use super::{DEFAULT_SESSION, Session, lock};
@@ -91,6 +92,20 @@ impl Sessions {
         if let Some(store) = store {
             store.flush().await;
         }
+    }
+
+    /// What is kept of a workspace folder (`root`, or nothing) beside its sessions, under a name of its own; `restore` gets
+    /// what is there, once, perhaps on another thread. `None` where nothing is kept: then `restore` is dropped.
+    pub fn shelf(
+        &self,
+        name: &str,
+        root: &str,
+        restore: impl FnOnce(BTreeMap<String, serde_json::Value>) + Send + 'static,
+    ) -> Option<Shelf> {
+        let store = lock(&self.all).keeping.store()?;
+        let shelf = Shelf::new(name, root, store);
+        shelf.load(Box::new(restore));
+        Some(shelf)
     }
 
     /// The session of a name; one that is unknown yet is opened, with what was kept of it under this folder (`root`, the

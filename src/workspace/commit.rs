@@ -170,9 +170,22 @@ pub(super) struct Desk {
     pub(super) recovery: Recovery,
     /// The workspace folders.
     pub(super) folders: Vec<PathBuf>,
+    /// Hears of what was made.
+    pub(super) landed: Option<Landed>,
 }
 
+/// Hears of a change that was made, while its document's turn is still held: in the order of the changes, and before
+/// anybody else can make another one. Must be quick.
+pub type Landed = Arc<dyn Fn(&Committed) + Send + Sync>;
+
 impl Desk {
+    /// Tells of what was made.
+    fn landed<'a>(&self, committed: impl IntoIterator<Item = &'a Committed>) {
+        if let Some(landed) = &self.landed {
+            committed.into_iter().for_each(|committed| landed(committed));
+        }
+    }
+
     fn clock(&self) -> &dyn Clock {
         &*self.ports.clock
     }
@@ -223,7 +236,9 @@ pub(super) async fn commit(desk: Desk, change: FileChange, cancel: &Cancellation
     in_own_task(cancel, move |cancel| async move {
         desk.recovery.before(&desk, &change.target.key).await;
         let turn = desk.queues.enter(&change.target.key, &cancel).await?;
-        in_turn(&desk, &turn, &change, &cancel).await
+        let done = in_turn(&desk, &turn, &change, &cancel).await;
+        desk.landed(&done);
+        done
     })
     .await
     .unwrap_or_else(|| Err(Refusal::new(RefusalKind::Cancelled, "Cancelled: the program is ending.")))

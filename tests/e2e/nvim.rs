@@ -120,6 +120,7 @@ scenarios! { sidecar:
     clangd_as_a_server_of_the_sidecar,
     crlf,
     emoji_columns,
+    one_hunk_is_kept_and_one_undone_through_lenses_between_typing,
     ruff_as_a_server_of_the_sidecar,
     ruff_in_neovim_is_forwarded,
     the_sidecar_follows_whatever_is_typed,

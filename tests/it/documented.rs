@@ -78,6 +78,8 @@ async fn examples() -> BTreeMap<&'static str, String> {
     editor.serve_edit(Manner::Apply).await;
     all.answer(&mut editor, "ropewalk/callTool", id).await;
 
+    all.ask(&mut editor, "ropewalk/changes", json!({ "uri": URI })).await;
+
     let part = json!({ "sessionId": "pane-1", "callId": "toolu_3", "pattern": "^[-+]" });
     all.ask(&mut editor, "ropewalk/output", part).await;
 
@@ -152,6 +154,8 @@ async fn examples() -> BTreeMap<&'static str, String> {
     ]);
     all.ask(&mut editor, "ropewalk/callTools", json!({ "sessionId": "pane-1", "calls": calls })).await;
     all.ask(&mut editor, "ropewalk/jobs", json!({ "sessionId": "pane-1" })).await;
+    all.ask(&mut editor, "ropewalk/undo", json!({ "callId": "toolu_6" })).await;
+    all.ask(&mut editor, "ropewalk/keep", json!({ "sessionId": "pane-1", "uri": URI })).await;
 
     let own = json!({
         "name": "open_tickets",

@@ -307,6 +307,8 @@ impl Drop for FakeEditor {
         while let Ok(message) = self.incoming.try_recv() {
             unread.push(message);
         }
+        // Every call that changes something is followed by this; the tests of the review look at it.
+        unread.retain(|message| message["method"] != "ropewalk/changesChanged");
         if !std::thread::panicking() {
             assert!(unread.is_empty(), "messages that nobody looked at: {unread:#?}");
         }

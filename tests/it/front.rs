@@ -25,7 +25,9 @@ async fn an_editor_is_welcomed() {
             },
             "executeCommandProvider": {
               "commands": [
-                "ropewalk.call"
+                "ropewalk.call",
+                "ropewalk.keep",
+                "ropewalk.undo"
               ]
             },
             "workspace": {
@@ -41,6 +43,7 @@ async fn an_editor_is_welcomed() {
                   "ropewalk/callTool",
                   "ropewalk/callTools",
                   "ropewalk/cancel",
+                  "ropewalk/changes",
                   "ropewalk/closeSession",
                   "ropewalk/diagnosticProgress",
                   "ropewalk/diagnostics",
@@ -55,6 +58,7 @@ async fn an_editor_is_welcomed() {
                   "ropewalk/grants",
                   "ropewalk/jobOutput",
                   "ropewalk/jobs",
+                  "ropewalk/keep",
                   "ropewalk/listTools",
                   "ropewalk/openSession",
                   "ropewalk/output",
@@ -67,6 +71,7 @@ async fn an_editor_is_welcomed() {
                   "ropewalk/stopJob",
                   "ropewalk/todos",
                   "ropewalk/toolInput",
+                  "ropewalk/undo",
                   "ropewalk/unregisterTools",
                   "ropewalk/updateSession"
                 ]

@@ -35,6 +35,7 @@ mod process;
 mod proposals;
 mod real;
 mod registry;
+mod review;
 mod search;
 mod sessions;
 mod slot;

@@ -10,14 +10,8 @@ pub(super) fn message(news: News, events: bool) -> Option<(&'static str, Value)>
     let event = match news {
         // Whoever gives a token wants to hear of it.
         News::Progress(token, value) => return Some(("$/progress", json!({ "token": token, "value": value }))),
-        News::Log(loudness, message) => {
-            let kind = match loudness {
-                Loudness::Error => 1,
-                Loudness::Warning => 2,
-                Loudness::Info => 3,
-            };
-            return Some(("window/logMessage", json!({ "type": kind, "message": message })));
-        }
+        News::Log(loudness, words) => return Some(("window/logMessage", message_of(loudness, &words))),
+        News::Show(loudness, words) => return Some(("window/showMessage", message_of(loudness, &words))),
         _ if !events => return None,
         News::Tool(event) => (protocol::TOOL_EVENT, json!(event)),
         News::Files(changes) => (protocol::FILES_CHANGED, json!(FilesChangedParams { changes })),
@@ -26,8 +20,18 @@ pub(super) fn message(news: News, events: bool) -> Option<(&'static str, Value)>
         News::Changes(changed) => (protocol::CHANGES_CHANGED, json!(changed)),
         News::Tools(changed) => (protocol::TOOLS_CHANGED, json!(changed)),
         News::LateDiagnostics(report) => (protocol::LATE_DIAGNOSTICS, report),
+        News::Changes(changed) => (protocol::CHANGES_CHANGED, json!(changed)),
         News::Todos(changed) => (protocol::TODOS_CHANGED, json!(changed)),
         News::Mode(changed) => (protocol::MODE_CHANGED, json!(changed)),
     };
     Some(event)
+}
+
+fn message_of(loudness: Loudness, words: &str) -> Value {
+    let kind = match loudness {
+        Loudness::Error => 1,
+        Loudness::Warning => 2,
+        Loudness::Info => 3,
+    };
+    json!({ "type": kind, "message": words })
 }

@@ -1,432 +1,437 @@
-//! The ledgers of all texts that agents changed, fed with what happens to documents. No I/O: texts come from outside.
+//! The pages of all files that agents changed, fed with what happens to documents. No I/O: texts come from outside.
 //!
 //! What the editor tells is put aside, in its order, and looked at only when somebody asks or a call has changed the
 //! text once more, so that typing costs next to nothing here.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{By, Ledger, Mark, MarkId};
-use crate::text::{Text, diff};
-use crate::workspace::commit::LineSpan;
-use crate::workspace::documents::{DocEvent, Step};
-use crate::workspace::{Key, Target};
+use super::page::{Became, Change, Did, Fated, Page, Pending, Selection, Undone};
+use super::{By, Ledger, Left, MarkId, Undo, kept};
+use crate::text::Text;
+use crate::workspace::documents::DocEvent;
+use crate::workspace::{Key, Snapshot, Target};
 
-/// At most so many notifications of a document are put aside; past that its text is compared as a whole.
-const ASIDE: usize = 512;
+/// At most so many files are remembered; the one that was changed longest ago gives way.
+const PAGES: usize = 1000;
 
-/// A change that a call made of one text.
-#[derive(Debug, Clone)]
-pub struct Change {
-    /// Which file or document.
-    pub target: Target,
-    /// The text before; absent where there was none.
-    pub before: Option<Text>,
-    /// The text after the change, and before anything the user typed on.
-    pub after: Text,
-    /// The editor's versions before it and after it; `None` on the disk.
-    pub versions: Option<(i32, i32)>,
-}
+/// So many events wait to be put aside; past that only the last of each file does, as a text as a whole.
+const WAITING: usize = 1024;
 
-/// Which changes are meant: all that fit everything that is given.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Selection {
-    /// Those of one session.
-    pub session: Option<String>,
-    /// Those of one turn.
-    pub turn: Option<String>,
-    /// Those of one call.
-    pub call: Option<String>,
-    /// Those in one file or document.
-    pub key: Option<Key>,
-    /// This one hunk.
-    pub hunk: Option<String>,
-}
-
-/// A hunk that nobody has judged yet.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pending {
-    /// Its name, the same for as long as it is there.
-    pub hunk: String,
-    /// The file or document.
-    pub target: Target,
-    /// The mark: who made it, what stood there before, what the call left.
-    pub mark: Mark,
-    /// What is there now.
-    pub now: String,
-    /// Its lines now; for one under a later change, those of that change.
-    pub lines: LineSpan,
-    /// Who changed the lines once more since, where somebody did.
-    pub under: Option<By>,
-}
-
-/// All ledgers.
+/// All that agents changed and nobody has judged yet.
 #[derive(Debug, Default)]
 pub struct Checkpoints {
     inner: Mutex<Book>,
+    /// Apart, so that whoever types never waits for what is worked out over the pages. Taken after `inner`, if both.
+    inbox: Mutex<Inbox>,
+}
+
+/// What was heard and not put aside yet.
+#[derive(Debug, Default)]
+struct Inbox {
+    /// The pages of files that are there, by key.
+    live: BTreeMap<Key, u64>,
+    events: VecDeque<(u64, DocEvent)>,
+}
+
+impl Inbox {
+    fn put(&mut self, page: u64, event: &DocEvent) {
+        if self.events.len() >= WAITING {
+            let mut last: BTreeMap<u64, DocEvent> = BTreeMap::new();
+            for (page, event) in self.events.drain(..) {
+                last.insert(page, event);
+            }
+            self.events.extend(last.into_iter().map(|(page, event)| match event {
+                DocEvent::Changed { after, .. } => (page, DocEvent::Resynced(after)),
+                event => (page, event),
+            }));
+        }
+        self.events.push_back((page, event.clone()));
+    }
 }
 
 #[derive(Debug, Default)]
-struct Book {
-    pages: BTreeMap<Key, Page>,
-    last: u64,
+pub(super) struct Book {
+    pub(super) pages: BTreeMap<u64, Page>,
+    /// The pages of files that are there, by key.
+    live: BTreeMap<Key, u64>,
+    pub(super) last: u64,
+    pub(super) stamp: u64,
+    pub(super) undos: u64,
+    /// What is kept of which page, and how long it is (bytes).
+    pub(super) kept: BTreeMap<u64, (String, usize)>,
 }
 
-#[derive(Debug)]
-struct Page {
-    number: u64,
-    target: Target,
-    ledger: Ledger,
-    aside: VecDeque<Seen>,
+/// What is to be undone in one file.
+#[derive(Debug, Clone)]
+pub struct Drawn {
+    /// Names the file here.
+    pub page: u64,
+    /// The file or document.
+    pub target: Target,
+    /// The lines, and what became of the file, by their names in it.
+    pub which: BTreeSet<MarkId>,
+    /// What became of the file, of those.
+    pub became: Vec<Became>,
+    /// Whether the file is not there, since it was deleted.
+    pub gone: bool,
+    /// All that is selected, as it is.
+    pub hunks: Vec<Pending>,
 }
 
-/// What the editor told of a document.
-#[derive(Debug)]
-struct Seen {
-    version: i32,
-    /// The steps; none where the whole text is another.
-    steps: Option<Arc<[Step]>>,
-    after: Text,
+/// What is to be brought back in one file, since its undo is undone.
+#[derive(Debug, Clone)]
+pub struct Redrawn {
+    /// Names the file here.
+    pub page: u64,
+    /// The file or document.
+    pub target: Target,
+    /// What the undo did to the file itself.
+    pub did: Did,
+    /// The hash of the text with which the undo made the file again, where it did.
+    pub made: Option<String>,
+    /// The names of the hunks that it was about.
+    pub hunks: Vec<String>,
 }
 
 impl Checkpoints {
-    fn lock(&self) -> MutexGuard<'_, Book> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The pages, with all that was heard put aside.
+    pub(super) fn lock(&self) -> MutexGuard<'_, Book> {
+        // Nothing that panics runs under it but pure code, which leaves at worst one page behind its text.
+        let mut book = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let events = std::mem::take(&mut self.inbox().events);
+        for (number, event) in events {
+            if let Some(page) = book.pages.get_mut(&number) {
+                page.heard(&event);
+            }
+        }
+        book
     }
 
-    /// Something happened to a document. Only puts it aside.
+    fn inbox(&self) -> MutexGuard<'_, Inbox> {
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Something happened to a document. Only puts it aside, and waits for nothing that takes its time.
     pub fn heard(&self, event: &DocEvent) {
-        let snapshot = event.snapshot();
-        let mut book = self.lock();
-        let Some(page) = book.pages.get_mut(&snapshot.key) else { return };
-        let steps = match event {
-            DocEvent::Changed { steps, .. } => Some(Arc::clone(steps)),
-            DocEvent::Opened(_) | DocEvent::Resynced(_) => None,
-            DocEvent::Saved(_) | DocEvent::Closed(_) => return,
-        };
-        if page.aside.len() >= ASIDE {
-            page.aside.clear();
-            page.aside.push_back(Seen { version: snapshot.version, steps: None, after: snapshot.text.clone() });
-        } else {
-            page.aside.push_back(Seen { version: snapshot.version, steps, after: snapshot.text.clone() });
+        let mut inbox = self.inbox();
+        if let Some(page) = inbox.live.get(&event.snapshot().key).copied() {
+            inbox.put(page, event);
         }
     }
 
-    /// A call changed a text. The names of the hunks it left.
+    /// Brings the list of pages by key up to date.
+    fn index(&self, book: &mut Book) {
+        book.tidy();
+        let live = book.pages.iter().filter(|(_, page)| !page.gone);
+        book.live = live.map(|(number, page)| (page.target.key.clone(), *number)).collect();
+        self.inbox().live.clone_from(&book.live);
+    }
+
+    /// A call changed a file. The names of the hunks it left.
     pub fn made(&self, change: &Change, by: &By) -> Vec<String> {
+        self.changed(change, by, false)
+    }
+
+    /// A formatter changed what a call had made of a file: that is the call's as well. The names of the hunks that are
+    /// new by it.
+    pub fn folded(&self, change: &Change, by: &By) -> Vec<String> {
+        self.changed(change, by, true)
+    }
+
+    fn changed(&self, change: &Change, by: &By, folded: bool) -> Vec<String> {
         let mut book = self.lock();
-        let page = book.page(change);
-        page.advance(change);
-        let old = page.ledger.text().to_string();
-        let splices = diff::splices(&old, &change.after.to_string());
-        let ids = page.ledger.agent(&splices, by);
-        page.landed(change);
-        let number = page.number;
-        ids.into_iter().map(|id| name(number, id)).collect()
+        let number = book.page(change);
+        let stamp = book.stamped();
+        if let Some(at) = book.live.get(&change.place().key).copied().filter(|at| *at != number) {
+            // A file came to where another one is not any more.
+            book.pages.remove(&at);
+        }
+        let Some(page) = book.pages.get_mut(&number) else { return Vec::new() };
+        page.stamp = stamp;
+        page.dirty = true;
+        let ids = page.made(change, by, folded);
+        let names = ids.into_iter().map(|id| page.name(id)).collect();
+        self.index(&mut book);
+        names
     }
 
-    /// The keys of all texts with something to keep or undo.
-    pub fn keys(&self) -> Vec<Key> {
-        let book = self.lock();
-        book.pages.iter().filter(|(_, page)| !page.ledger.is_empty()).map(|(key, _)| key.clone()).collect()
+    /// The files of what is selected that have to be looked at: no editor tells how a closed one changes.
+    pub fn places(&self, selection: &Selection) -> Vec<(u64, Target)> {
+        let mut book = self.lock();
+        let pages = book.pages.iter_mut().filter(|(_, page)| !page.gone && !page.is_empty());
+        pages
+            .filter_map(|(number, page)| {
+                let meant = !page.selected(selection).is_empty();
+                meant.then(|| (*number, page.target.clone()))
+            })
+            .collect()
     }
 
-    /// The text of a file is this one now: of a closed file nobody tells how it changed.
-    pub fn sync(&self, key: &Key, text: &Text) {
-        if let Some(page) = self.lock().pages.get_mut(key) {
-            page.catch_up();
-            page.be(text);
+    /// The document of a page is this one, or a newer one.
+    pub fn sync_open(&self, page: u64, snapshot: &Snapshot) {
+        if let Some(page) = self.lock().pages.get_mut(&page).filter(|page| page.target.key == snapshot.key) {
+            page.sync_open(snapshot);
+        }
+    }
+
+    /// The same by key: for a page that has just come to be, and may have missed something.
+    pub fn sync(&self, snapshot: &Snapshot) {
+        let number = self.lock().live.get(&snapshot.key).copied();
+        if let Some(number) = number {
+            self.sync_open(number, snapshot);
+        }
+    }
+
+    /// The file of a page has this text, or is not there. Means nothing while its document is open.
+    pub fn sync_closed(&self, page: u64, text: Option<&Text>) {
+        if let Some(page) = self.lock().pages.get_mut(&page) {
+            page.sync_closed(text);
         }
     }
 
     /// What nobody has judged yet, by path and place.
     pub fn pending(&self, selection: &Selection) -> Vec<Pending> {
         let mut book = self.lock();
-        let mut out = Vec::new();
-        for (key, page) in &mut book.pages {
-            page.catch_up();
-            let ids = page.selected(key, selection);
-            let hunks = page.ledger.marks().iter().filter(|mark| ids.contains(&mark.id));
-            out.extend(hunks.map(|mark| page.pending(mark)));
-        }
-        out.sort_by(|a, b| {
-            let place = |pending: &Pending| (pending.lines.start, pending.mark.id);
-            (&a.target.shown, place(a)).cmp(&(&b.target.shown, place(b)))
-        });
+        let mut out: Vec<Pending> = book.pages.values_mut().flat_map(|page| page.pending(selection)).collect();
+        // A stable sort: within a file the order is there already.
+        out.sort_by(|a, b| a.target.shown.cmp(&b.target.shown));
         out
     }
 
-    /// The person is content with these. The names of those that are gone with it.
-    pub fn keep(&self, selection: &Selection) -> Vec<String> {
-        let mut book = self.lock();
-        let mut out = Vec::new();
-        for (key, page) in &mut book.pages {
-            page.catch_up();
-            let ids = page.selected(key, selection);
-            let number = page.number;
-            out.extend(page.ledger.keep(&ids).into_iter().map(|id| name(number, id)));
-        }
-        out
-    }
-
-    /// The ledger of a text and which of its marks are selected, to work out what undoing them would do.
-    pub fn undoing(&self, selection: &Selection) -> Vec<(Target, Ledger, BTreeSet<MarkId>)> {
-        let mut book = self.lock();
-        let mut out = Vec::new();
-        for (key, page) in &mut book.pages {
-            page.catch_up();
-            let ids = page.selected(key, selection);
-            if !ids.is_empty() {
-                out.push((page.target.clone(), page.ledger.clone(), ids));
+    /// The undos that can be undone, the oldest first: each with the files that it was about.
+    pub fn undos(&self) -> BTreeMap<u64, Vec<Target>> {
+        let mut out: BTreeMap<u64, Vec<Target>> = BTreeMap::new();
+        for page in self.lock().pages.values() {
+            for undone in &page.undos {
+                out.entry(undone.undo).or_default().push(page.target.clone());
             }
         }
         out
     }
 
-    /// An undo of marks has landed as `change`. The number of the undo, by which it can be undone.
-    pub fn undone(&self, change: &Change, which: &BTreeSet<MarkId>) -> Option<u64> {
-        self.settled(change, |ledger| Some(ledger.undo(which)))
-    }
-
-    /// The undo of an undo has landed as `change`.
-    pub fn redone(&self, change: &Change, undo: u64) -> Option<u64> {
-        self.settled(change, |ledger| ledger.redo(undo)?.ok())
-    }
-
-    fn settled(&self, change: &Change, plan: impl FnOnce(&Ledger) -> Option<super::Undo>) -> Option<u64> {
+    /// The person is content with these. Those that are gone with it.
+    pub fn keep(&self, selection: &Selection) -> Vec<Pending> {
         let mut book = self.lock();
-        let page = book.pages.get_mut(&change.target.key)?;
-        page.advance(change);
-        let number = plan(&page.ledger).map(|undo| page.ledger.undone(undo));
-        page.landed(change);
-        number
+        let stamp = book.stamped();
+        let mut out = Vec::new();
+        for page in book.pages.values_mut() {
+            let ids = page.selected(selection);
+            if ids.is_empty() || page.missing {
+                continue;
+            }
+            let before = page.pending(&Selection::default());
+            page.keep(&ids);
+            page.stamp = stamp;
+            page.dirty = true;
+            let after: BTreeSet<String> =
+                page.pending(&Selection::default()).into_iter().map(|pending| pending.hunk).collect();
+            out.extend(before.into_iter().filter(|pending| !after.contains(&pending.hunk)));
+        }
+        self.index(&mut book);
+        out
+    }
+
+    /// What is to be undone, file by file. Changes nothing.
+    pub fn draw(&self, selection: &Selection) -> Vec<Drawn> {
+        let mut book = self.lock();
+        let mut out = Vec::new();
+        for (number, page) in &mut book.pages {
+            let which = page.selected(selection);
+            if which.is_empty() || page.missing {
+                continue;
+            }
+            let fates = page.fates.iter().filter(|fate| which.contains(&fate.id));
+            let became = fates.map(|fate| fate.became.clone()).collect();
+            let hunks = page.pending(selection);
+            let (target, gone) = (page.target.clone(), page.gone);
+            out.push(Drawn { page: *number, target, which, became, gone, hunks });
+        }
+        out
+    }
+
+    /// What undoing these would make of the text of a file: of this one, or of the one that it has, or had when it was
+    /// deleted.
+    pub fn undo_of(&self, page: u64, text: Option<&Text>, which: &BTreeSet<MarkId>) -> Option<Undo> {
+        Some(self.ledger_at(page, text)?.undo(which))
+    }
+
+    /// What undoing an undo would make of it; an error names the call that has changed what it would bring back.
+    pub fn redo_of(&self, page: u64, text: Option<&Text>, undo: u64) -> Option<Result<Undo, By>> {
+        let number = self.lock().pages.get(&page)?.undos.iter().find(|undone| undone.undo == undo)?.ledger?;
+        self.ledger_at(page, text)?.redo(number)
+    }
+
+    /// The text of a file as of all that was told; of one that is not there, the one that it had.
+    pub fn text_of(&self, page: u64) -> Option<Text> {
+        Some(self.lock().pages.get_mut(&page)?.current().text().clone())
+    }
+
+    fn ledger_at(&self, page: u64, text: Option<&Text>) -> Option<Ledger> {
+        let mut ledger = self.lock().pages.get_mut(&page)?.current().clone();
+        if let Some(text) = text.filter(|text| text.rope() != ledger.text().rope()) {
+            ledger.resynced(text);
+        }
+        Some(ledger)
+    }
+
+    /// The number of a new undo.
+    pub fn number_undo(&self) -> u64 {
+        let mut book = self.lock();
+        book.undos += 1;
+        book.undos
+    }
+
+    /// An undo has landed, as `change` where something was to be changed. What was undone, and what stays.
+    pub fn undone(&self, drawn: &Drawn, change: Option<&Change>, did: Did, undo: u64) -> (BTreeSet<MarkId>, Vec<Left>) {
+        let mut book = self.lock();
+        let stamp = book.stamped();
+        let Some(page) = book.pages.get_mut(&drawn.page) else { return Default::default() };
+        // Of a file that is made again, the text before is the one that it had when it was deleted.
+        if let Some(change) = change.filter(|_| did != Did::Created) {
+            page.advance(change);
+        } else {
+            page.current();
+        }
+        let planned = page.ledger.undo(&drawn.which);
+        let (mut undone, left) = (planned.undone.clone(), planned.left.clone());
+        let ledger = (!planned.undone.is_empty()).then(|| page.ledger.undone(planned));
+        let stays: BTreeSet<MarkId> = left
+            .iter()
+            .filter_map(|left| match left {
+                Left::Under(id, _) => Some(*id),
+                Left::User(id, _) => (!undone.contains(id)).then_some(*id),
+            })
+            .collect();
+        let fates: Vec<Fated> =
+            page.fates.extract_if(.., |fate| drawn.which.contains(&fate.id) && !stays.contains(&fate.id)).collect();
+        undone.extend(fates.iter().map(|fate| fate.id));
+        match (change, &did) {
+            (Some(change), Did::Created) => {
+                page.gone = false;
+                page.elsewhere(change.place().clone());
+                if page.ledger.text().rope() != change.after.rope() {
+                    page.ledger.resynced(&change.after);
+                }
+            }
+            (Some(change), _) => page.landed(change),
+            (None, _) => {}
+        }
+        match &did {
+            Did::Deleted | Did::Nothing => page.gone = true,
+            Did::Moved { .. } => {
+                if let Some(change) = change {
+                    page.elsewhere(change.place().clone());
+                }
+            }
+            Did::Text | Did::Created => {}
+        }
+        page.stamp = stamp;
+        page.dirty = true;
+        if !undone.is_empty() {
+            let made = change.filter(|_| did == Did::Created).map(|change| change.after.to_string());
+            let made = made.map(|text| crate::text::hash(&text));
+            page.remember(Undone { undo, ledger, fates, did, made });
+        }
+        self.index(&mut book);
+        (undone, left)
+    }
+
+    /// What is to be brought back where an undo is undone, file by file. Empty when there is no such undo any more.
+    pub fn redraw(&self, undo: u64) -> Vec<Redrawn> {
+        let book = self.lock();
+        let mut out = Vec::new();
+        for (number, page) in &book.pages {
+            for undone in page.undos.iter().filter(|undone| undone.undo == undo) {
+                let marks = undone.ledger.map(|number| page.ledger.undone_by(number)).unwrap_or_default();
+                let ids: BTreeSet<MarkId> = marks.into_iter().chain(undone.fates.iter().map(|fate| fate.id)).collect();
+                let hunks = ids.into_iter().map(|id| page.name(id)).collect();
+                let (target, did, made) = (page.target.clone(), undone.did.clone(), undone.made.clone());
+                out.push(Redrawn { page: *number, target, did, made, hunks });
+            }
+        }
+        out
+    }
+
+    /// The undo of an undo has landed, as `change` where something was to be changed.
+    pub fn redone(&self, page: u64, change: Option<&Change>, undo: u64) {
+        let mut book = self.lock();
+        let stamp = book.stamped();
+        let Some(page) = book.pages.get_mut(&page) else { return };
+        let Some(at) = page.undos.iter().position(|undone| undone.undo == undo) else { return };
+        let Undone { ledger, fates, did, .. } = page.undos.remove(at);
+        if let Some(change) = change.filter(|_| did != Did::Created) {
+            page.advance(change);
+        }
+        if let Some(Ok(redo)) = ledger.and_then(|number| page.ledger.redo(number)) {
+            page.ledger.undone(redo);
+        }
+        if let Some(change) = change.filter(|_| did != Did::Created) {
+            page.landed(change);
+        }
+        page.fates.extend(fates);
+        page.fates.sort_by_key(|fate| fate.id);
+        match &did {
+            Did::Created | Did::Nothing => page.gone = true,
+            Did::Deleted => {
+                page.gone = false;
+                page.elsewhere(page.target.clone());
+            }
+            Did::Moved { from } => page.elsewhere(from.clone()),
+            Did::Text => {}
+        }
+        page.stamp = stamp;
+        page.dirty = true;
+        self.index(&mut book);
+    }
+
+    /// What is to be kept from now on and what no longer, by the names of its parts: all that changed since this was
+    /// last asked.
+    pub fn to_keep(&self) -> Vec<(String, Option<serde_json::Value>)> {
+        kept::to_keep(&mut self.lock())
+    }
+
+    /// What was kept is here, by the names of its parts. `resolve` finds what a URI means.
+    pub fn restore(&self, parts: BTreeMap<String, serde_json::Value>, resolve: impl Fn(&str) -> Option<Target>) {
+        let mut book = self.lock();
+        kept::restore(&mut book, parts, resolve);
+        self.index(&mut book);
     }
 }
 
 impl Book {
-    fn page(&mut self, change: &Change) -> &mut Page {
-        let last = &mut self.last;
-        self.pages.entry(change.target.key.clone()).or_insert_with(|| {
-            *last += 1;
-            let before = change.before.clone().unwrap_or_else(|| Text::new("", change.after.breaks()));
-            Page { number: *last, target: change.target.clone(), ledger: Ledger::new(before), aside: VecDeque::new() }
-        })
+    fn stamped(&mut self) -> u64 {
+        self.stamp += 1;
+        self.stamp
     }
-}
 
-impl Page {
-    /// Takes in all that was put aside.
-    fn catch_up(&mut self) {
-        while let Some(seen) = self.aside.pop_front() {
-            self.take(&seen);
+    /// The page of a change; a new one where there is none.
+    fn page(&mut self, change: &Change) -> u64 {
+        let key = &change.target.key;
+        let gone = || self.pages.iter().rev().find(|(_, page)| page.gone && page.target.key == *key);
+        if let Some(number) = self.live.get(key).copied().or_else(|| gone().map(|(number, _)| *number)) {
+            return number;
         }
+        self.last += 1;
+        let before = change.before.clone().unwrap_or_else(|| Text::new("", change.after.breaks()));
+        let page = Page::new(self.last, change.target.clone(), Ledger::new(before), change.versions.is_some());
+        self.pages.insert(self.last, page);
+        self.last
     }
 
-    fn take(&mut self, seen: &Seen) {
-        for step in seen.steps.iter().flat_map(|steps| steps.iter()) {
-            self.ledger.user(std::slice::from_ref(&step.splice));
-        }
-        self.be(&seen.after);
-    }
-
-    /// The text is this one, however it came to be.
-    fn be(&mut self, text: &Text) {
-        if self.ledger.text().rope() != text.rope() {
-            self.ledger.resynced(text);
-        }
-    }
-
-    /// Brings the ledger to the text that a change was computed against, and leaves out the notifications of the change
-    /// itself.
-    fn advance(&mut self, change: &Change) {
-        if let Some((before, _)) = change.versions {
-            // A document that was opened again counts from the start: what belongs together is what comes last.
-            let end = self.aside.iter().rposition(|seen| seen.version <= before && seen.fits(change));
-            for seen in self.aside.drain(..end.map_or(0, |last| last + 1)).collect::<Vec<_>>() {
-                self.take(&seen);
+    /// Forgets what has nothing in it any more, and what is too much.
+    fn tidy(&mut self) {
+        self.pages.retain(|_, page| !page.is_empty());
+        while self.pages.len() > PAGES {
+            let oldest = self.pages.iter().min_by_key(|(_, page)| page.stamp);
+            let Some(number) = oldest.map(|(number, _)| *number) else { return };
+            if let Some(page) = self.pages.remove(&number) {
+                tracing::warn!(uri = page.target.uri, "too many files to review; this one cannot be undone any more");
             }
         }
-        match &change.before {
-            Some(before) => self.be(before),
-            None => self.be(&Text::new("", change.after.breaks())),
-        }
     }
-
-    /// The change is in the ledger; what the user typed in the same notification comes behind it.
-    fn landed(&mut self, change: &Change) {
-        self.be(&change.after);
-        let Some((_, after)) = change.versions else { return };
-        let echo = self.aside.iter().take_while(|seen| seen.version <= after).count();
-        let last = self.aside.drain(..echo).next_back();
-        if let Some(last) = last {
-            self.be(&last.after);
-        }
-    }
-
-    fn selected(&self, key: &Key, selection: &Selection) -> BTreeSet<MarkId> {
-        let Selection { session, turn, call, key: file, hunk } = selection;
-        let fits = |wanted: &Option<String>, found: Option<&str>| wanted.is_none() || wanted.as_deref() == found;
-        if file.as_ref().is_some_and(|file| file != key) {
-            return BTreeSet::new();
-        }
-        let marks = self.ledger.marks().iter().filter(|mark| {
-            fits(session, Some(&mark.by.session))
-                && fits(turn, mark.by.turn.as_deref())
-                && fits(call, Some(&mark.by.call))
-                && fits(hunk, Some(&name(self.number, mark.id)))
-        });
-        marks.map(|mark| mark.id).collect()
-    }
-
-    fn pending(&self, mark: &Mark) -> Pending {
-        let mut top = mark;
-        while let Some(over) = top.under.and_then(|over| self.ledger.marks().iter().find(|mark| mark.id == over)) {
-            top = over;
-        }
-        let text = self.ledger.text();
-        let now = text.slice(top.at.clone());
-        let lines = LineSpan { start: text.line_of(top.at.start) + 1, count: diff::lines(&now).len() };
-        let under = (top.id != mark.id).then(|| top.by.clone());
-        Pending { hunk: name(self.number, mark.id), target: self.target.clone(), mark: mark.clone(), now, lines, under }
-    }
-}
-
-impl Seen {
-    /// Whether this is the text that a change was computed against.
-    fn fits(&self, change: &Change) -> bool {
-        change.before.as_ref().is_some_and(|before| before.rope() == self.after.rope())
-    }
-}
-
-fn name(page: u64, mark: MarkId) -> String {
-    format!("{page}.{mark}")
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::text::{LineBreaks, Range, TextEdit};
-    use crate::workspace::Documents;
-    use crate::workspace::documents::ContentChange;
-
-    struct Desk {
-        documents: Documents,
-        book: Arc<Checkpoints>,
-        target: Target,
-    }
-
-    impl Desk {
-        fn open(text: &str) -> Desk {
-            let documents = Documents::new();
-            let book = Arc::new(Checkpoints::default());
-            let heard = Arc::clone(&book);
-            documents.listen(Box::new(move |event| heard.heard(event)));
-            let key = Key::Unnamed("untitled:a".into());
-            documents.open(key.clone(), "untitled:a", "text", 1, text);
-            let target = Target { key, uri: "untitled:a".into(), shown: "a".into(), paths: Vec::new(), inside: true };
-            Desk { documents, book, target }
-        }
-
-        fn text(&self) -> Text {
-            self.documents.get(&self.target.key).unwrap().text
-        }
-
-        fn now(&self) -> String {
-            self.text().to_string()
-        }
-
-        fn version(&self) -> i32 {
-            self.documents.get(&self.target.key).unwrap().version
-        }
-
-        /// The editor tells of a change that makes the text another one, as one notification.
-        fn tell(&self, texts: &[&str]) {
-            let mut text = self.text();
-            let mut changes = Vec::new();
-            for wanted in texts {
-                let splices = diff::splices(&text.to_string(), wanted);
-                for splice in splices.iter().rev() {
-                    let TextEdit { range, new_text }: TextEdit = text.edit_of(splice, crate::text::Encoding::Utf16);
-                    let range: Range = range;
-                    changes.push(ContentChange { range: Some(range), text: new_text });
-                }
-                text = text.spliced(&splices);
-            }
-            self.documents.change(&self.target.key, self.version() + 1, changes);
-        }
-
-        /// A call's edit lands; `typed` is what the user made of the text in the same notification.
-        fn agent(&self, call: &str, after: &str, typed: Option<&str>) -> Vec<String> {
-            let (before, version) = (self.text(), self.version());
-            let texts: Vec<&str> = std::iter::once(after).chain(typed).collect();
-            self.tell(&texts);
-            let change = Change {
-                target: self.target.clone(),
-                before: Some(before),
-                after: Text::new(after, LineBreaks::Lf),
-                versions: Some((version, self.version())),
-            };
-            let by = By { session: "s".into(), turn: None, call: call.into() };
-            self.book.made(&change, &by)
-        }
-
-        fn undo(&self, selection: &Selection) -> Option<u64> {
-            let (_, ledger, which) = self.book.undoing(selection).pop()?;
-            let undo = ledger.undo(&which);
-            let (before, version) = (self.text(), self.version());
-            let after = undo.text.to_string();
-            self.tell(&[&after]);
-            let change = Change {
-                target: self.target.clone(),
-                before: Some(before),
-                after: undo.text,
-                versions: Some((version, self.version())),
-            };
-            self.book.undone(&change, &which)
-        }
-    }
-
-    fn call(name: &str) -> Selection {
-        Selection { call: Some(name.into()), ..Selection::default() }
-    }
-
-    #[test]
-    fn typing_and_calls_interleave() {
-        let desk = Desk::open("a\nb\nc\n");
-        assert_eq!(desk.agent("A", "a\nB\nc\n", None), ["1.1"]);
-        desk.tell(&["a\nB\nc\nuser\n"]);
-        desk.tell(&["top\na\nB\nc\nuser\n"]);
-        assert_eq!(desk.agent("B", "top\na\nB\nC\nuser\n", Some("top\na\nB\nC\nuser2\n")), ["1.2"]);
-        let pending = desk.book.pending(&Selection::default());
-        let told: Vec<_> = pending.iter().map(|one| (one.hunk.as_str(), one.lines.start, one.now.as_str())).collect();
-        assert_eq!(told, [("1.1", 3, "B\n"), ("1.2", 4, "C\n")]);
-        assert_eq!(desk.undo(&call("A")), Some(1));
-        assert_eq!(desk.now(), "top\na\nb\nC\nuser2\n");
-        assert_eq!(desk.undo(&call("B")), Some(2));
-        assert_eq!(desk.now(), "top\na\nb\nc\nuser2\n");
-        assert!(desk.book.pending(&Selection::default()).is_empty());
-    }
-
-    #[test]
-    fn kept_hunks_are_gone_and_others_stay() {
-        let desk = Desk::open("a\nb\nc\nd\ne\n");
-        desk.agent("A", "a\nB\nc\nD\ne\n", None);
-        let hunk = |name: &str| Selection { hunk: Some(name.into()), ..Selection::default() };
-        assert_eq!(desk.book.keep(&hunk("1.1")), ["1.1"]);
-        desk.undo(&Selection { session: Some("s".into()), ..Selection::default() });
-        assert_eq!(desk.now(), "a\nB\nc\nd\ne\n");
-        assert_eq!(desk.book.keep(&hunk("1.1")), Vec::<String>::new());
-        assert!(desk.undo(&Selection { session: Some("other".into()), ..Selection::default() }).is_none());
-    }
-
-    #[test]
-    fn too_much_typing_is_compared_as_a_whole() {
-        let desk = Desk::open("a\nb\n");
-        desk.agent("A", "a\nB\n", None);
-        for number in 0..ASIDE * 2 + 3 {
-            desk.tell(&[&format!("a {number}\nB\n")]);
-        }
-        desk.undo(&call("A"));
-        assert_eq!(desk.now(), format!("a {}\nb\n", ASIDE * 2 + 2));
-    }
-}
+#[path = "book_tests.rs"]
+mod tests;

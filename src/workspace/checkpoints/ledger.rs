@@ -48,6 +48,8 @@ pub struct Mark {
 #[derive(Debug, Clone)]
 struct Undone {
     id: u64,
+    /// The marks that it took away.
+    gone: BTreeSet<MarkId>,
     marks: Vec<Mark>,
     before: Text,
     after: Text,
@@ -59,6 +61,7 @@ struct Undone {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct KeptUndo {
     id: u64,
+    gone: BTreeSet<MarkId>,
     marks: Vec<Mark>,
     before: String,
     after: String,
@@ -106,6 +109,13 @@ pub(in crate::workspace) struct Kept {
     undos: u64,
 }
 
+impl Kept {
+    /// Without what would undo undos.
+    pub(super) fn without_undos(&mut self) {
+        self.undone.clear();
+    }
+}
+
 impl Ledger {
     /// No marks on a text.
     pub fn new(text: Text) -> Ledger {
@@ -117,6 +127,7 @@ impl Ledger {
         let Ledger { text, marks, next, undone, undos } = self;
         let keep = |undo: &Undone| KeptUndo {
             id: undo.id,
+            gone: undo.gone.clone(),
             marks: undo.marks.clone(),
             before: undo.before.to_string(),
             after: undo.after.to_string(),
@@ -134,9 +145,9 @@ impl Ledger {
             return None;
         }
         let whole = |undo: KeptUndo| {
-            let KeptUndo { id, marks, before, after, next } = undo;
+            let KeptUndo { id, gone, marks, before, after, next } = undo;
             let (before, after) = (Text::new(&before, breaks), Text::new(&after, breaks));
-            fit(&marks, &before, next).then_some(Undone { id, marks, before, after, next })
+            fit(&marks, &before, next).then_some(Undone { id, gone, marks, before, after, next })
         };
         let undone = undone.into_iter().filter_map(whole).collect();
         Some(Ledger { text, marks, next, undone, undos })
@@ -172,10 +183,9 @@ impl Ledger {
             let around = shifts.map(at.start, Stick::Before)..shifts.map(at.end, Stick::After);
             let back = around.len() == mark.before.len() && text.slice(around) == mark.before;
             let whole = |splice: &Splice| splice.range.start <= at.start && at.end <= splice.range.end;
+            let wiped = !at.is_empty() && splices.iter().any(whole);
             // The lines are gone as a whole, or are again what they were: nothing of the call is left.
-            if taken_back(&self.text, &text, mark) || (back && at_or_in(&splices, &at)) {
-                gone.push(mark.id);
-            } else if !at.is_empty() && splices.iter().any(whole) {
+            if wiped || taken_back(&self.text, &text, mark) || (back && at_or_in(&splices, &at)) {
                 gone.push(mark.id);
             } else {
                 mark.touched |= splices.iter().any(|splice| touches(&splice.range, &at));
@@ -237,6 +247,54 @@ impl Ledger {
         }
         self.text = after;
         made
+    }
+
+    /// A formatter changed what a call had made: that is the call's as well, and not one more change of the same lines.
+    /// `splices` as for [`Ledger::agent`]. The marks that are new by it.
+    pub fn folded(&mut self, splices: &[Splice], by: &By) -> Vec<MarkId> {
+        let made = self.agent(splices, by);
+        made.into_iter().filter(|id| !self.fold(*id)).collect()
+    }
+
+    /// Makes one of a mark and those of the same call right under it; answers whether there were any.
+    fn fold(&mut self, id: MarkId) -> bool {
+        let Some(at) = self.marks.iter().position(|mark| mark.id == id) else { return false };
+        let mut top = self.marks[at].clone();
+        let mut under: Vec<Mark> = self.marks.iter().filter(|mark| mark.under == Some(id)).cloned().collect();
+        under.sort_by_key(|mark| (mark.at.start, mark.at.end));
+        // What the user put in among the lines of a mark is in no `before` of it, so that it stays a layer of its own.
+        if under.is_empty() || under.iter().any(|mark| mark.by != top.by || mark.touched) {
+            return false;
+        }
+        let Some(name) = under.iter().map(|mark| mark.id).max() else { return false };
+        let mut before = String::with_capacity(top.before.len());
+        let mut copied = 0;
+        let mut moved = Vec::new();
+        for mark in &under {
+            before.push_str(&top.before[copied..mark.at.start]);
+            moved.push((mark.id, before.len()));
+            before.push_str(&mark.before);
+            copied = mark.at.end;
+        }
+        before.push_str(&top.before[copied..]);
+        self.marks.retain(|mark| mark.id != id && mark.under != Some(id));
+        for mark in &mut self.marks {
+            if let Some((_, by)) = moved.iter().find(|(old, _)| mark.under == Some(*old)) {
+                mark.under = Some(name);
+                mark.at = mark.at.start + by..mark.at.end + by;
+            }
+        }
+        top.id = name;
+        top.before = before;
+        self.marks.push(top);
+        self.marks.sort_by_key(|mark| mark.id);
+        true
+    }
+
+    /// A name that no mark has or gets, for what happens to the file itself.
+    pub(super) fn named(&mut self) -> MarkId {
+        self.next += 1;
+        self.next - 1
     }
 
     /// The whole lines that splices change, rising and apart, each with all of every mark that it meets.
@@ -301,6 +359,7 @@ impl Ledger {
             after.undos += 1;
             after.undone.push(Undone {
                 id: after.undos,
+                gone: undone.clone(),
                 marks: self.marks.clone(),
                 before: self.text.clone(),
                 after: after.text.clone(),
@@ -345,7 +404,7 @@ impl Ledger {
         if reverted.taken == 0 && reverted.left > 0 {
             return;
         }
-        let joined = self.joined(&mark.at, reverted.text);
+        let joined = self.joined(&mark.at, &reverted.text);
         let freed = diff::splices(&mark.before, &joined);
         let inner = Shifts::new(&freed);
         let Range { start, end } = mark.at;
@@ -366,7 +425,7 @@ impl Ledger {
     }
 
     /// A text for a place, with the line end that keeps the line behind the place a line of its own.
-    fn joined(&self, at: &Range<usize>, text: String) -> String {
+    fn joined(&self, at: &Range<usize>, text: &str) -> String {
         let behind = at.end < self.text.len();
         let open = !text.is_empty() && !text.ends_with('\n');
         let glued = at.is_empty() && at.start > self.text.line_start(self.text.line_of(at.start)) && !text.is_empty();
@@ -379,6 +438,12 @@ impl Ledger {
         self.undone.iter().map(|undone| undone.id).collect()
     }
 
+    /// The marks that an undo took away, as far as it is known.
+    pub(super) fn undone_by(&self, undo: u64) -> Vec<MarkId> {
+        let kept = self.undone.iter().find(|undone| undone.id == undo);
+        kept.map(|undone| undone.gone.iter().copied().collect()).unwrap_or_default()
+    }
+
     /// What undoing an undo would do; an error names the call that has changed what it would bring back.
     pub fn redo(&self, undo: u64) -> Option<Result<Undo, By>> {
         let kept = self.undone.iter().find(|undone| undone.id == undo)?;
@@ -389,6 +454,7 @@ impl Ledger {
         let reverted = revert(&kept.before.to_string(), &kept.after.to_string(), &now);
         let text = Text::new(&reverted.text, self.text.breaks());
         back.resynced(&text);
+        back.only(&kept.gone, &self.marks);
         let newer = self.marks.iter().filter(|mark| mark.id >= kept.next);
         let changes = diff::splices(&now, &reverted.text);
         let changed = |mark: &&Mark| changes.iter().any(|splice| touches(&splice.range, &mark.at));
@@ -398,7 +464,8 @@ impl Ledger {
         let mut moved = self.clone();
         moved.user(&changes);
         let restored = back.marks.iter().map(|mark| mark.id).collect();
-        let newer: Vec<Mark> = moved.marks.into_iter().filter(|mark| mark.id >= kept.next).collect();
+        let known: BTreeSet<MarkId> = back.marks.iter().map(|mark| mark.id).collect();
+        let newer: Vec<Mark> = moved.marks.into_iter().filter(|mark| !known.contains(&mark.id)).collect();
         let meets = |mark: &&Mark| {
             newer.iter().find(|new| new.under.is_none() && mark.under.is_none() && touches(&new.at, &mark.at))
         };
@@ -409,6 +476,16 @@ impl Ledger {
         after.text = text.clone();
         let left = if reverted.left > 0 { vec![Left::User(0, reverted.left)] } else { Vec::new() };
         Some(Ok(Undo { text, undone: restored, left, after }))
+    }
+
+    /// Leaves the marks that an undo took away and those that are there now: what was kept or undone since does not come
+    /// back.
+    fn only(&mut self, gone: &BTreeSet<MarkId>, now: &[Mark]) {
+        let stays = |id: MarkId| gone.contains(&id) || now.iter().any(|mark| mark.id == id);
+        let lost: Vec<MarkId> = self.marks.iter().map(|mark| mark.id).filter(|id| !stays(*id)).collect();
+        for id in lost {
+            self.forget(id);
+        }
     }
 
     /// Removes a mark; those under it go with it.

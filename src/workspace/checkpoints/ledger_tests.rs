@@ -68,6 +68,11 @@ fn play(story: &str) -> String {
                     }
                 }
             }
+            "fold" => {
+                let (call, rest) = rest.split_once(' ').unwrap();
+                let splices = diff::splices(&ledger.text().to_string(), &words(rest));
+                ledger.folded(&splices, &by(call));
+            }
             "keep" => {
                 let which = of(&ledger, rest);
                 ledger.keep(&which);
@@ -112,6 +117,35 @@ fn later_calls_are_undone_first() {
     check("a\n A b\n B c\n undo all", "undo all: a\n 0 marks left");
     check("a b c\n A a B c\n B a B C\n undo A\n undo B", "undo A: a b C\n undo B: a b c\n 0 marks left");
     check("a b c d\n A a B c d\n B x y z\n user x y z u\n undo all", "undo all: a b c d u\n 0 marks left");
+}
+
+#[test]
+fn the_undo_of_an_undo_brings_nothing_else_back() {
+    check(
+        "a b c d\n A a B c d\n B a B c D\n undo A\n keep B\n redo",
+        "undo A: a b c D\n redo: a B c D (1 marks)\n 1 marks left",
+    );
+    check(
+        "a b c d\n A a B c d\n B a B c D\n undo A\n undo B\n redo\n redo\n undo all",
+        "undo A: a b c D\n undo B: a b c d\n redo: a b c D (1 marks)\n redo: a B c D (2 marks)\n undo all: a b c d
+        0 marks left",
+    );
+}
+
+#[test]
+fn what_a_formatter_does_is_folded_into_the_calls_marks() {
+    check("a b c\n A a B c\n fold A a BB c\n undo A", "undo A: a b c\n 0 marks left");
+    check("a b c\n A a B c\n fold A a BB c", "1 marks left");
+    check("a b c d\n A A b C d\n fold A x y z d\n undo A", "undo A: a b c d\n 0 marks left");
+    check("a b c d\n A A b C d\n fold A x y z d", "1 marks left");
+    // Under the call's own mark is another call's.
+    check(
+        "a b c\n A a B c\n B a C c\n fold B a CC c\n undo B\n undo A",
+        "undo B: a B c\n undo A: a b c\n 0 marks left",
+    );
+    check("a b c\n A a B c\n B a C c\n fold B x y z\n undo B\n undo A", "undo B: a B c\n undo A: a b c\n 0 marks left");
+    // What the user put in stays.
+    check("a z\n A a 1 2 z\n user a 1 mine 2 z\n fold A a 11 mine 22 z\n undo A", "undo A: a mine z\n 0 marks left");
 }
 
 #[test]
@@ -164,8 +198,8 @@ fn ledgers_survive_being_kept() {
 /// What happens to a text.
 #[derive(Debug, Clone)]
 enum Act {
-    /// An agent replaces lines, counted in parts of the text, by so many.
-    Agent(f64, usize, usize),
+    /// An agent replaces lines, counted in parts of the text, by so many; or a formatter does behind it.
+    Agent(f64, usize, usize, bool),
     /// The user puts a line in.
     Line(f64),
     /// The user puts a word in somewhere.
@@ -182,7 +216,8 @@ enum Act {
 
 fn acts() -> impl Strategy<Value = Vec<Act>> {
     let act = prop_oneof![
-        4 => (0.0..1.0, 0usize..4, 0usize..4).prop_map(|(at, old, new)| Act::Agent(at, old, new)),
+        4 => (0.0..1.0, 0usize..4, 0usize..4, prop::bool::weighted(0.25))
+            .prop_map(|(at, old, new, folds)| Act::Agent(at, old, new, folds)),
         2 => (0.0..1.0).prop_map(Act::Line),
         2 => (0.0..1.0).prop_map(Act::Word),
         1 => (0.0..1.0, 0usize..12).prop_map(|(at, len)| Act::Remove(at, len)),
@@ -219,7 +254,7 @@ proptest! {
     /// undone at once changes nothing.
     #[test]
     fn no_undo_removes_what_the_user_typed(lines in 0usize..8, acts in acts(), last in any::<bool>()) {
-        let mut start: String = (0..lines).map(|line| format!("l{line}\n")).collect();
+        let mut start = words(&(0..lines).map(|line| format!("l{line}")).collect::<Vec<_>>().join(" "));
         if last {
             start.push_str("end");
         }
@@ -229,7 +264,7 @@ proptest! {
             let len = ledger.text().len();
             let now = ledger.text().to_string();
             match act {
-                Act::Agent(at, old, new) => {
+                Act::Agent(at, old, new, folds) => {
                     let lines = diff::lines(&now);
                     let from = part(at, lines.len());
                     let to = (from + old).min(lines.len());
@@ -241,7 +276,12 @@ proptest! {
                     // What the user typed an agent may well remove: then it is not there to be kept.
                     after.extend((0..new).map(|line| format!("c{calls}.{line}\n")));
                     after.push_str(&lines[to..].concat());
-                    ledger.agent(&diff::splices(&now, &after), &by(&format!("c{calls}")));
+                    let splices = diff::splices(&now, &after);
+                    if folds {
+                        ledger.folded(&splices, &by(&format!("c{}", calls - 1)));
+                    } else {
+                        ledger.agent(&splices, &by(&format!("c{calls}")));
+                    }
                     assert_eq!(ledger.text().to_string(), after);
                 }
                 Act::Line(at) => {

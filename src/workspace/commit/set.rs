@@ -109,9 +109,15 @@ pub(in crate::workspace) async fn commit_set(
         }
         for _ in 0..TRIES {
             match (Set { desk: &desk, turns: &turns, cancel: &cancel }).make(&changes).await {
-                Ok(done) => return Ok(done),
+                Ok(done) => {
+                    desk.landed(&done);
+                    return Ok(done);
+                }
                 Err(Stopped::Opened) => {}
-                Err(Stopped::For(refused)) => return Err(refused),
+                Err(Stopped::For(refused)) => {
+                    desk.landed(&refused.left);
+                    return Err(refused);
+                }
             }
         }
         let words =
@@ -289,7 +295,7 @@ impl Set<'_> {
         }
         let kept = if left.is_empty() { None } else { self.keep(&left).await };
         self.end(journal.as_ref()).await;
-        self.tell(left.values());
+        self.tell(plan, left.values());
         let refusal = match why {
             Failed::Opened if left.is_empty() => return Stopped::Opened,
             Failed::Opened => Refusal::new(RefusalKind::Conflict, "A document was opened or closed meanwhile."),
@@ -343,15 +349,17 @@ impl Set<'_> {
         let closed = apart(closed).await.unwrap_or_else(|_| vec![None; plan.items.len()]);
         let done: Vec<Committed> =
             closed.into_iter().enumerate().filter_map(|(at, closed)| closed.or_else(|| open.remove(&at))).collect();
-        self.tell(done.iter());
+        self.tell(plan, done.iter());
         done
     }
 
     /// Tells the editor what became of files.
-    fn tell<'a>(&self, committed: impl Iterator<Item = &'a Committed>) {
+    fn tell<'a>(&self, plan: &Plan, committed: impl Iterator<Item = &'a Committed>) {
         let mut told = Vec::new();
         for committed in committed.filter(|committed| committed.version_before.is_none()) {
-            let mut tell = |uri: &str, kind| told.push(FileChanged { uri: uri.to_owned(), kind, by: Origin::Agent });
+            let item = plan.items.iter().find(|item| item.change.target.key == committed.target.key);
+            let by = item.map_or(Origin::Agent, |item| item.change.rewrite.origin());
+            let mut tell = |uri: &str, kind| told.push(FileChanged { uri: uri.to_owned(), kind, by });
             match &committed.fate {
                 Fate::Deleted => tell(&committed.target.uri, FileChangeKind::Deleted),
                 Fate::Moved { to } => {

@@ -64,7 +64,11 @@ end
 local function capabilities()
   return {
     general = { positionEncodings = { 'utf-16' } },
-    workspace = { applyEdit = true, workspaceEdit = { documentChanges = true } },
+    workspace = {
+      applyEdit = true,
+      workspaceEdit = { documentChanges = true },
+      codeLens = { refreshSupport = config.review == 'lens' },
+    },
     experimental = {
       ropewalk = {
         approve = config.approve ~= false,
@@ -81,7 +85,7 @@ local function capabilities()
         events = true,
         -- A CR is content for Neovim.
         lineBreaks = 'lf',
-        review = 'none',
+        review = config.review,
         ownsCommands = true,
       },
     },
@@ -134,7 +138,17 @@ local function handlers()
       end
       fire('RopewalkFilesChanged', params, ctx.client_id)
     end,
-    ['workspace/codeLens/refresh'] = function()
+    ['ropewalk/changesChanged'] = function(_, params, ctx)
+      fire('RopewalkChangesChanged', params, ctx.client_id)
+    end,
+    ['workspace/codeLens/refresh'] = function(_, _, ctx)
+      -- Where lenses are shown; who shows them elsewhere, too, listens to the event.
+      local client = vim.lsp.get_client_by_id(ctx.client_id)
+      for bufnr in pairs(client and client.attached_buffers or {}) do
+        if #vim.lsp.codelens.get(bufnr) > 0 then
+          vim.lsp.codelens.refresh({ bufnr = bufnr })
+        end
+      end
       return vim.NIL
     end,
     -- Where questions are off, this way of asking is off too.
@@ -142,6 +156,22 @@ local function handlers()
       return vim.NIL
     end or nil,
   }
+end
+
+--- What the lenses and code actions of a review run.
+---@return table<string, fun(command: lsp.Command, ctx: table)>
+local function commands()
+  local function run(command, ctx)
+    local client = vim.lsp.get_client_by_id(ctx.client_id)
+    if client then
+      client:request('workspace/executeCommand', { command = command.command, arguments = command.arguments }, function(err)
+        if err then
+          vim.notify('ropewalk: ' .. err.message, vim.log.levels.ERROR)
+        end
+      end, ctx.bufnr)
+    end
+  end
+  return { ['ropewalk.keep'] = run, ['ropewalk.undo'] = run }
 end
 
 ---@param client_id integer
@@ -197,6 +227,7 @@ local function client_config(root)
     init_options = options,
     settings = { [M.name] = vim.deepcopy(config.settings) },
     handlers = handlers(),
+    commands = commands(),
     before_init = function(params)
       if config.approve == false then
         params.capabilities.window.showMessage = nil

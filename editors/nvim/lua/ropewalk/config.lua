@@ -30,6 +30,8 @@ local M = {}
 ---@field approve? 'select'|'confirm'|false|ropewalk.Ask
 ---  How you are asked: |vim.ui.select()| (default), |confirm()|, a function of your own, or never (all is denied).
 ---@field not_sources? string[] Language clients that never report diagnostics, such as completion engines.
+---@field review? 'lens'|'none'
+---  How changes of agents are shown for review: by code lenses and code actions (default), or not at all.
 ---@field restarts? integer How often a sidecar that crashed is started again (default 3).
 
 --- The options with every default filled in.
@@ -44,6 +46,7 @@ local M = {}
 ---@field filter fun(bufnr: integer): boolean
 ---@field approve 'select'|'confirm'|false|function
 ---@field not_sources string[]
+---@field review 'lens'|'none'
 ---@field restarts integer
 
 ---@return ropewalk.Config
@@ -64,6 +67,7 @@ function M.defaults()
     end,
     approve = 'select',
     not_sources = { 'copilot', 'GitHub Copilot', 'codeium', 'windsurf', 'supermaven', 'tabnine' },
+    review = 'lens',
     restarts = 3,
   }
 end
@@ -123,6 +127,9 @@ local checks = {
       "'select', 'confirm', false or a function"
   end,
   not_sources = strings,
+  review = function(value)
+    return value == 'lens' or value == 'none', "'lens' or 'none'"
+  end,
   restarts = function(value)
     return type(value) == 'number' and value >= 0 and value % 1 == 0, 'a whole number'
   end,

@@ -318,4 +318,73 @@ function S.the_sidecar_follows_whatever_is_typed(T)
   end
 end
 
+--- Clicks a lens by its title, in the line of the cursor.
+local function click(child, title)
+  child:lua(
+    [[
+      Picked, Shown = false, {}
+      local wanted = ...
+      vim.ui.select = function(items, options, choose)
+        for _, item in ipairs(items) do
+          Shown[#Shown + 1] = options.format_item(item)
+          if options.format_item(item):find(wanted, 1, true) then
+            Picked = true
+            return choose(item)
+          end
+        end
+      end
+      vim.lsp.codelens.run()
+    ]],
+    title
+  )
+  child:wait('the lens ' .. title, 'return Picked or error(vim.inspect(Shown))')
+end
+
+--- Asks for the lenses of the buffer until there are so many.
+local function lenses(child, count)
+  child:wait(
+    count .. ' lenses',
+    [[
+      vim.lsp.codelens.refresh({ bufnr = 0 })
+      return #vim.lsp.codelens.get(0) == ...
+    ]],
+    count
+  )
+end
+
+function S.one_hunk_is_kept_and_one_undone_through_lenses_between_typing(T)
+  local child, path = open(T, 'main.py', PYTHON, QUIET)
+  child:press('ggO# first<Esc>')
+  done(T, T.call(child, 'edit', { file_path = path, old_string = 'x + 1', new_string = 'x + 2' }))
+  child:press('Go# second<Esc>')
+  done(T, T.call(child, 'edit', { file_path = path, old_string = 'import os', new_string = 'import os, re' }))
+  child:press('ggO# third<Esc>')
+  local agent = { '# third', '# first', 'import os, re', '', '', 'def f(x):', '    return x + 2', '', '' }
+  vim.list_extend(agent, { 'print(os.name, f(1))', '# second' })
+  T.eq(agent, child:lines())
+  lenses(child, 6)
+  child:press('7G')
+  click(child, 'Undo')
+  local undone = vim.deepcopy(agent)
+  undone[7] = '    return x + 1'
+  child:wait('the undo', "return vim.api.nvim_buf_get_lines(0, 6, 7, false)[1] == '    return x + 1'")
+  T.eq(undone, child:lines())
+  lenses(child, 4)
+  child:press('3G')
+  click(child, 'Keep')
+  lenses(child, 0)
+  T.eq(undone, child:lines(), 'what is kept and what the user typed')
+  same_text(T, child, path)
+  -- The buffer's own undo goes back step by step.
+  child:press('u')
+  T.eq(agent, child:lines(), 'the undone hunk is back')
+  child:press('u')
+  T.eq(vim.list_slice(agent, 2), child:lines(), 'the last line typed is gone')
+  child:press('u')
+  local before = vim.list_slice(agent, 2)
+  before[2] = 'import os'
+  T.eq(before, child:lines(), 'the second edit is gone')
+  same_text(T, child, path)
+end
+
 return S

@@ -1,0 +1,145 @@
+//! What a person said of an agent's changes, told to its model once, with the next result of its session.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// At most so many places are named of one kind; of the rest the number is told.
+const NAMED: usize = 8;
+
+/// At most so many bytes of a place's name, or of a person's words, are told.
+const WORDS: usize = 300;
+
+/// So many are remembered for a session that makes no calls; then the oldest give way.
+const REMEMBERED: usize = 1000;
+
+/// What a person did with a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// It is kept.
+    Kept,
+    /// It was undone.
+    Undone,
+    /// It was undone, and then brought back.
+    Restored,
+    /// What was proposed was accepted.
+    Accepted,
+    /// It was accepted with other text.
+    Changed,
+    /// It was rejected.
+    Rejected,
+}
+
+impl Verdict {
+    fn words(self) -> &'static str {
+        match self {
+            Verdict::Kept => "kept",
+            Verdict::Undone => "undid",
+            Verdict::Restored => "brought back",
+            Verdict::Accepted => "accepted",
+            Verdict::Changed => "changed and accepted",
+            Verdict::Rejected => "rejected",
+        }
+    }
+}
+
+/// What was said and not told yet, by session.
+#[derive(Debug, Default)]
+pub struct Verdicts {
+    inner: Mutex<BySession>,
+}
+
+/// By session: what was said of which place, and in which words.
+type BySession = BTreeMap<String, Vec<(Verdict, String, Option<String>)>>;
+
+impl Verdicts {
+    /// A person judged a change of a session: where it is (`a.txt line 3`), and their own words, if there are any.
+    pub fn judged(&self, session: &str, verdict: Verdict, place: &str, feedback: Option<&str>) {
+        let mut inner = self.lock();
+        let said = inner.entry(session.to_owned()).or_default();
+        let place = short(place);
+        // The last word counts.
+        said.retain(|(_, known, _)| *known != place);
+        said.push((verdict, place, feedback.map(short)));
+        let surplus = said.len().saturating_sub(REMEMBERED);
+        said.drain(..surplus);
+    }
+
+    /// What a session has not been told yet, in words.
+    pub fn take(&self, session: &str) -> Option<String> {
+        let said = self.lock().remove(session)?;
+        let mut kinds: BTreeMap<Verdict, Vec<String>> = BTreeMap::new();
+        for (verdict, place, feedback) in said {
+            let words = feedback.map_or(place.clone(), |words| format!("{place} (saying: {words})"));
+            kinds.entry(verdict).or_default().push(words);
+        }
+        let undone = kinds.contains_key(&Verdict::Undone) || kinds.contains_key(&Verdict::Rejected);
+        let parts: Vec<String> = kinds.into_iter().map(|(verdict, places)| part(verdict, &places)).collect();
+        let rest = if undone { " Do not make what was undone or rejected again unless you are asked to." } else { "" };
+        (!parts.is_empty()).then(|| format!("Since then, of your changes the user {}.{rest}", parts.join("; ")))
+    }
+
+    /// A session was dropped.
+    pub fn forget(&self, session: &str) {
+        self.lock().remove(session);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BySession> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn part(verdict: Verdict, places: &[String]) -> String {
+    let named = places.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = places.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{} {named}{more}", verdict.words())
+}
+
+fn short(words: &str) -> String {
+    let mut end = words.len().min(WORDS);
+    while !words.is_char_boundary(end) {
+        end -= 1;
+    }
+    let cut = if end < words.len() { "..." } else { "" };
+    format!("{}{cut}", words[..end].trim().replace(['\n', '\r'], " "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_session_is_told_once_and_the_last_word_counts() {
+        let verdicts = Verdicts::default();
+        verdicts.judged("one", Verdict::Undone, "a.txt line 3", None);
+        verdicts.judged("one", Verdict::Restored, "a.txt line 3", None);
+        verdicts.judged("one", Verdict::Kept, "b.txt lines 1-2", None);
+        verdicts.judged("two", Verdict::Rejected, "c.txt", Some("too\nlong"));
+        assert_eq!(
+            verdicts.take("one").as_deref(),
+            Some("Since then, of your changes the user kept b.txt lines 1-2; brought back a.txt line 3.")
+        );
+        assert_eq!(verdicts.take("one"), None);
+        assert_eq!(
+            verdicts.take("two").as_deref(),
+            Some(
+                "Since then, of your changes the user rejected c.txt (saying: too long). Do not make what was undone or \
+                 rejected again unless you are asked to."
+            )
+        );
+        verdicts.judged("one", Verdict::Kept, "a", None);
+        verdicts.forget("one");
+        assert_eq!(verdicts.take("one"), None);
+    }
+
+    #[test]
+    fn the_words_are_bounded() {
+        let verdicts = Verdicts::default();
+        for number in 0..5000 {
+            verdicts.judged("one", Verdict::Kept, &format!("{number} {}", "é".repeat(1000)), Some(&"x".repeat(9000)));
+        }
+        let words = verdicts.take("one").unwrap();
+        assert!(words.len() < 2 * NAMED * (WORDS + 20) + 200, "{}", words.len());
+        assert!(words.ends_with(&format!("and {} more.", REMEMBERED - NAMED)), "{words}");
+    }
+}

@@ -412,8 +412,6 @@ pub enum News {
     Changes(ChangesChanged),
     /// `ropewalk/toolsChanged`
     Tools(ToolsChanged),
-    /// `ropewalk/changesChanged`
-    Changes(ChangesChanged),
     /// `ropewalk/lateDiagnostics`, as a report of diagnostics in JSON
     LateDiagnostics(Value),
 }
@@ -432,13 +430,6 @@ pub struct ToolsChanged {
     /// Only that of this session; absent: that of every session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-}
-
-/// There are other changes to review now: `ropewalk/changesChanged`. Typing alone never causes it.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct ChangesChanged {
-    /// The documents and files whose changes are others now, sorted.
-    pub uris: Vec<String>,
 }
 
 /// What we may ask of the editor. Each question has a deadline of its own, except those a person answers.

@@ -334,9 +334,6 @@ impl Dispatch {
             if committed.version_after.is_none() {
                 self.tell_servers(&committed);
             }
-            if let Fate::Moved { to } = &committed.fate {
-                session.moved(&committed.target.key, &to.key);
-            }
             accepted.push(AcceptedFile { hunk_ids, edit: edit(committed) });
         }
         self.world.changed();

@@ -199,6 +199,8 @@ impl Dispatch {
                 // It was opened in this moment.
                 crate::workspace::Source::Open { snapshot, .. } => checkpoints.sync_open(page, &snapshot),
                 crate::workspace::Source::Disk { .. } => checkpoints.sync_closed(page, Some(&view.text)),
+                // Only a session's own eyes see what it proposes.
+                crate::workspace::Source::Proposed { .. } => {}
             },
             Err(refusal) if refusal.kind == RefusalKind::NotFound => checkpoints.sync_closed(page, None),
             Err(refusal) => warn!(uri = target.uri, %refusal, "a file with changes cannot be looked at"),

@@ -9,14 +9,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::config::Settings;
-use crate::dispatch::{AcceptParams, AcceptResult, RejectParams, RejectResult};
 use crate::dispatch::review::{ChangesParams, ChangesResult, KeepResult, UndoParams, UndoResult};
+use crate::dispatch::{AcceptParams, AcceptResult, RejectParams, RejectResult};
 use crate::dispatch::{
     BatchParams, BatchResult, CallParams, CallResult, ListToolsParams, ListedTool, OutputParams, OutputText,
     PreviewResult, RegisterToolsParams, RegisterToolsResult, ToolInputParams, UnregisterToolsParams,
     UnregisterToolsResult,
 };
-use crate::editor::ChangesChanged;
 use crate::editor::{
     ApprovalsChanged, ApproveParams, ApproveResult, ChangesChanged, FileChanged, FormatParams, FormatResult, JobInfo,
     JobsChanged, ModeChanged, Resync, RunToolParams, RunToolResult, SaveParams, SaveResult, TodosChanged, ToolEvent,
@@ -129,8 +128,6 @@ pub const TOOLS_CHANGED: &str = "ropewalk/toolsChanged";
 
 /// `ropewalk/changes`
 pub const CHANGES: &str = "ropewalk/changes";
-/// `ropewalk/changesChanged`
-pub const CHANGES_CHANGED: &str = "ropewalk/changesChanged";
 /// `ropewalk/keep`
 pub const KEEP: &str = "ropewalk/keep";
 /// `ropewalk/undo`

@@ -10,8 +10,8 @@ use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
-use crate::dispatch::{AcceptParams, AcceptResult, RejectParams, RejectResult};
 use crate::dispatch::review::{ChangesParams, ChangesResult, KeepResult, UndoParams, UndoResult};
+use crate::dispatch::{AcceptParams, AcceptResult, RejectParams, RejectResult};
 use crate::dispatch::{
     BatchParams, BatchResult, CallParams, CallResult, Dispatch, ListToolsParams, ListedTool, OutputParams, OutputText,
     PreviewResult, RegisterToolsParams, RegisterToolsResult, SessionAnswer, ToolInfo, ToolInputParams,

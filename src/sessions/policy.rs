@@ -442,7 +442,7 @@ mod tests {
             ["roots[1]", "roots[2]", "rules.allow[0]", "rules.deny[0]", "save", "budgets.maxBytes", "guards.repeats"];
         assert_eq!(told(&effective), expected);
         assert_eq!(effective.roots, Some(vec!["file:///w/part".to_owned()]));
-        assert_eq!((effective.apply, effective.save), (Apply::Now, Save::Never));
+        assert_eq!((effective.apply, effective.save), (Apply::Propose, Save::Never));
         assert_eq!(effective.budgets.max_bytes, Some(30_000));
         assert!(effective.guards.repeats && effective.guards.undone);
     }

@@ -109,7 +109,7 @@ async fn a_proposal_is_seen_by_its_session_and_by_nobody_else() {
             ("glob", json!({ "pattern": "**/*.rs" })),
             ("ls", json!({})),
             ("ls", json!({ "path": "sub" })),
-            ("file_search", json!({ "query": "new.rs" })),
+            ("file_search", json!({ "query": "subnew" })),
             ("read", json!({ "file_path": "." })),
             ("read", json!({ "file_path": "sub/new.rs" })),
         ] {

@@ -20,7 +20,6 @@ pub(super) fn message(news: News, events: bool) -> Option<(&'static str, Value)>
         News::Changes(changed) => (protocol::CHANGES_CHANGED, json!(changed)),
         News::Tools(changed) => (protocol::TOOLS_CHANGED, json!(changed)),
         News::LateDiagnostics(report) => (protocol::LATE_DIAGNOSTICS, report),
-        News::Changes(changed) => (protocol::CHANGES_CHANGED, json!(changed)),
         News::Todos(changed) => (protocol::TODOS_CHANGED, json!(changed)),
         News::Mode(changed) => (protocol::MODE_CHANGED, json!(changed)),
     };

@@ -154,7 +154,7 @@ fn a_person_may_write_it_otherwise() {
 
 /// Lines, each a word of its own; those that a call puts in begin with a small letter, the user's with a capital one.
 fn lines_of(words: &[String]) -> String {
-    words.iter().map(|word| format!("{word}\n")).collect()
+    words.iter().flat_map(|word| [word.as_str(), "\n"]).collect()
 }
 
 /// What is done to a list of lines: at a place, so many go and so many come.
@@ -207,11 +207,11 @@ proptest! {
             prop_assert!(draft.text().unwrap().to_string().lines().any(|line| line == word));
         }
         let proposed = draft.text().unwrap().to_string();
-        prop_assert_eq!(draft.accepted(&draft.all()).0.to_string(), proposed.clone());
+        prop_assert_eq!(draft.accepted(&draft.all()).0.to_string(), &proposed[..]);
         // One after the other, in any order: the same in the end.
         if let (Some(rest), _) = draft.clone().after(&pick) {
             prop_assert_eq!(rest.accepted(&Pick::default()).0.to_string(), accepted);
-            prop_assert_eq!(rest.accepted(&rest.all()).0.to_string(), proposed);
+            prop_assert_eq!(rest.accepted(&rest.all()).0.to_string(), &proposed[..]);
         }
         if let (Some(rest), ..) = draft.without(&pick) {
             prop_assert_eq!(rest.accepted(&Pick::default()).0.to_string(), lines_of(&real));
@@ -226,7 +226,9 @@ proptest! {
             let still = format!("still{number}");
             let line = format!("line{number}");
             let new = format!("new{number}");
-            [&mut base, &mut agent, &mut user, &mut both].into_iter().for_each(|lines| lines.push(still.clone()));
+            for lines in [&mut base, &mut agent, &mut user, &mut both] {
+                lines.push(still.clone());
+            }
             base.push(line.clone());
             let put = |lines: &mut Vec<String>, changed: bool| {
                 if !changed {
@@ -239,17 +241,18 @@ proptest! {
             put(&mut user, *types && !*proposes);
             put(&mut both, *proposes || *types);
             let behind = format!("behind{number}");
-            [&mut base, &mut agent, &mut user, &mut both].into_iter().for_each(|lines| lines.push(behind.clone()));
+            for lines in [&mut base, &mut agent, &mut user, &mut both] {
+                lines.push(behind.clone());
+            }
         }
         let draft = draft(Some(&lines_of(&base)), &[("c1", &lines_of(&agent))]);
         let rebased = draft.rebased(Some(&text(&lines_of(&user))));
         prop_assert!(rebased.stale.is_empty());
-        match rebased.draft {
-            Some(draft) => {
-                prop_assert_eq!(draft.accepted(&draft.all()).0.to_string(), lines_of(&both));
-                prop_assert_eq!(draft.accepted(&Pick::default()).0.to_string(), lines_of(&user));
-            }
-            None => prop_assert_eq!(lines_of(&agent), lines_of(&base)),
+        if let Some(draft) = rebased.draft {
+            prop_assert_eq!(draft.accepted(&draft.all()).0.to_string(), lines_of(&both));
+            prop_assert_eq!(draft.accepted(&Pick::default()).0.to_string(), lines_of(&user));
+        } else {
+            prop_assert_eq!(lines_of(&agent), lines_of(&base));
         }
     }
 }

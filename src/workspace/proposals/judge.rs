@@ -10,7 +10,7 @@ use crate::workspace::{Refusal, RefusalKind, Workspace};
 
 use super::draft::{Draft, Pick};
 use super::layer::refresh_all;
-use super::stack::{Selector, Stack, bare};
+use super::stack::{Selector, Stack};
 
 /// Of what the person wrote instead, at most so many bytes of diff are told to the model.
 const MAX_DIFF: usize = 2000;
@@ -239,13 +239,8 @@ fn cut(text: &str, max: usize) -> String {
 }
 
 impl Accepting {
-    /// Of which file, in which the text is `bare` of a byte order mark.
+    /// Of which file.
     pub fn target(&self) -> &Target {
         &self.change.target
-    }
-
-    /// The file before it.
-    pub fn base(&self) -> Option<Text> {
-        self.draft.base.as_ref().map(bare)
     }
 }

@@ -27,11 +27,11 @@ fn by(call: &str) -> By {
 }
 
 /// A call proposes that a file begins with a new line.
-fn put(stack: &mut Stack, call: &str, name: &str, line: &str, fate: Fate) -> Result<Vec<String>, Refusal> {
+fn put(stack: &mut Stack, call: &str, name: &str, line: &str, fate: &Fate) -> Result<Vec<String>, Refusal> {
     let real = text("one\ntwo\n");
     let splices = if line.is_empty() { vec![] } else { vec![Splice { range: 0..0, text: format!("{line}\n") }] };
     let (target, real) = (target(name), (!name.starts_with("new")).then_some(&real));
-    let change = Proposed { target: &target, fate: &fate, real, splices: &splices, empty: text("") };
+    let change = Proposed { target: &target, fate, real, splices: &splices, empty: text("") };
     stack.propose(&change, &by(call))
 }
 
@@ -46,10 +46,10 @@ fn seen(stack: &Stack, name: &str) -> String {
 
 fn stack() -> Stack {
     let mut stack = Stack::default();
-    put(&mut stack, "c1", "a", "zero", Fate::Stays).unwrap();
-    put(&mut stack, "c1", "new", "zero", Fate::Stays).unwrap();
-    put(&mut stack, "c2", "b", "", Fate::Deleted).unwrap();
-    put(&mut stack, "c3", "c", "zero", Fate::Moved { to: target("d") }).unwrap();
+    put(&mut stack, "c1", "a", "zero", &Fate::Stays).unwrap();
+    put(&mut stack, "c1", "new", "zero", &Fate::Stays).unwrap();
+    put(&mut stack, "c2", "b", "", &Fate::Deleted).unwrap();
+    put(&mut stack, "c3", "c", "zero", &Fate::Moved { to: target("d") }).unwrap();
     stack
 }
 
@@ -74,14 +74,14 @@ fn each_name_shows_what_is_proposed_under_it() {
 #[test]
 fn what_follows_builds_on_it() {
     let mut stack = stack();
-    assert_eq!(put(&mut stack, "c4", "d", "more", Fate::Stays).unwrap(), ["p4.2"]);
+    assert_eq!(put(&mut stack, "c4", "d", "more", &Fate::Stays).unwrap(), ["p4.2"]);
     assert_eq!(seen(&stack, "d"), "more\nzero\none\ntwo\n");
-    assert!(put(&mut stack, "c4", "c", "x", Fate::Stays).is_err());
-    put(&mut stack, "c4", "b", "again", Fate::Stays).unwrap();
+    assert!(put(&mut stack, "c4", "c", "x", &Fate::Stays).is_err());
+    put(&mut stack, "c4", "b", "again", &Fate::Stays).unwrap();
     assert_eq!(seen(&stack, "b"), "again\n");
-    put(&mut stack, "c4", "new", "", Fate::Moved { to: target("new2") }).unwrap();
+    put(&mut stack, "c4", "new", "", &Fate::Moved { to: target("new2") }).unwrap();
     assert_eq!((seen(&stack, "new"), seen(&stack, "new2")), ("as it is".into(), "zero\n".into()));
-    put(&mut stack, "c4", "new2", "", Fate::Deleted).unwrap();
+    put(&mut stack, "c4", "new2", "", &Fate::Deleted).unwrap();
     assert_eq!(seen(&stack, "new2"), "as it is");
 }
 
@@ -112,7 +112,7 @@ fn hunks_are_chosen_by_all_that_is_named() {
 fn nothing_else_happens_to_what_is_being_accepted() {
     let mut stack = stack();
     stack.begin(1);
-    assert!(put(&mut stack, "c4", "a", "x", Fate::Stays).is_err());
+    assert!(put(&mut stack, "c4", "a", "x", &Fate::Stays).is_err());
     assert!(stack.select(&Selector { key: Some(key("a")), ..Selector::default() }).is_err());
     assert!(!stack.rebase(&key("a"), Some(&text("zero\none\ntwo\n"))));
     let draft = stack.draft(1).unwrap().clone();
@@ -144,5 +144,5 @@ fn a_restart_loses_nothing() {
     }
     let hunks = |stack: &Stack| stack.pending().into_iter().flat_map(|(_, hunks)| hunks).collect::<Vec<_>>();
     assert_eq!(hunks(&back), hunks(&stack));
-    assert_eq!(put(&mut back, "c9", "z", "x", Fate::Stays).unwrap(), ["p5.1"]);
+    assert_eq!(put(&mut back, "c9", "z", "x", &Fate::Stays).unwrap(), ["p5.1"]);
 }

@@ -40,6 +40,7 @@ async fn an_editor_is_welcomed() {
               "ropewalk": {
                 "version": "0.1.0",
                 "methods": [
+                  "ropewalk/accept",
                   "ropewalk/callTool",
                   "ropewalk/callTools",
                   "ropewalk/cancel",
@@ -64,6 +65,7 @@ async fn an_editor_is_welcomed() {
                   "ropewalk/output",
                   "ropewalk/previewCall",
                   "ropewalk/registerTools",
+                  "ropewalk/reject",
                   "ropewalk/resetSession",
                   "ropewalk/setMode",
                   "ropewalk/settle",

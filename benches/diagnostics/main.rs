@@ -87,7 +87,8 @@ impl Bench {
         });
         editor.ask("initialize", params).await;
         editor.notify("initialized", json!({}));
-        let filler: String = (0..500).map(|line| format!("line {line} of a text\n")).collect();
+        let filler: String =
+            (0..500).flat_map(|line| ["line ".into(), line.to_string(), " of a text\n".into()]).collect();
         editor.open(&uri(&root.join("a.txt")), &format!("{filler}count = 0;\n{filler}"));
         let read = json!({ "name": "read", "arguments": { "file_path": "a.txt" } });
         editor.ask("ropewalk/callTool", read).await;
@@ -170,9 +171,10 @@ async fn measure() {
     );
     println!("|---|---:|---:|---:|---:|---:|---:|");
     for (name, _, mut waited, mut plain, mut tails) in benches {
-        let (tail, most) = match tails.is_empty() {
-            true => (String::new(), String::new()),
-            false => (shown(quantile(&mut tails, 50)), shown(quantile(&mut tails, 95))),
+        let (tail, most) = if tails.is_empty() {
+            (String::new(), String::new())
+        } else {
+            (shown(quantile(&mut tails, 50)), shown(quantile(&mut tails, 95)))
         };
         let check = if tail.is_empty() { Duration::ZERO } else { CHECK };
         let (call, peer) = (quantile(&mut waited, 50), quantile(&mut plain, 50));

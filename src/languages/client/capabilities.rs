@@ -24,7 +24,6 @@ pub(super) fn initialize(server: &Server, root: Option<&Root>) -> Value {
             "experimental": { "serverStatusNotification": true },
             "textDocument": {
                 "synchronization": { "didSave": true, "dynamicRegistration": false },
-                "formatting": { "dynamicRegistration": false },
                 "publishDiagnostics": {
                     "relatedInformation": true,
                     "versionSupport": true,

@@ -79,7 +79,8 @@ pub(super) fn declare(initialize: &mut Value) {
                 "honorsChangeAnnotations": true,
             }),
         ),
-        ("formatting", plain.clone()),
+        // Said at the start or never: who formats is asked right after it, when nothing would be registered yet.
+        ("formatting", json!({ "dynamicRegistration": false })),
         ("rangeFormatting", plain.clone()),
     ] {
         capabilities["textDocument"][name] = value;
@@ -226,6 +227,13 @@ mod tests {
     use super::*;
 
     const PYTHON: Option<(&str, &str)> = Some(("python", "file:///w/a.py"));
+
+    #[test]
+    fn who_formats_is_said_at_the_start() {
+        let mut params = json!({ "capabilities": { "textDocument": {}, "workspace": {} } });
+        declare(&mut params);
+        assert_eq!(params["capabilities"]["textDocument"]["formatting"]["dynamicRegistration"], false);
+    }
 
     #[test]
     fn capabilities_of_every_form() {

@@ -3,7 +3,7 @@
 //!
 //! Skipped, with the reason printed, unless `ROPEWALK_TOOLS` names the folder `tests/run` installs the servers into.
 
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says why it is skipped")]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,5 +1,7 @@
 //! The `lsp` tool with real language servers, through the program's own command line.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -37,7 +39,7 @@ impl Project {
         let root = self.root().display().to_string();
         let arguments = arguments.to_string();
         let words = ["--trust", &root, "call", "--root", &root, "lsp", &arguments];
-        let ended = tools::run(Path::new(tools::SIDECAR), &words, &[("PATH", &self.path)], Duration::from_secs(120));
+        let ended = tools::run(Path::new(tools::SIDECAR), &words, &[("PATH", &self.path)], Duration::from_mins(2));
         serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {} {}", ended.stdout, ended.stderr))
     }
 

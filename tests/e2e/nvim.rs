@@ -115,6 +115,7 @@ scenarios! { sidecar:
     the_first_edit_of_a_fresh_buffer_is_undone_in_one_step,
     a_line_typed_above_while_the_edit_is_under_way_moves_it,
     a_lone_cr,
+    a_proposal_is_its_sessions_own_until_it_is_accepted_after_typing,
     a_reloaded_buffer,
     an_unsaved_buffer_is_edited_while_the_user_types,
     clangd_as_a_server_of_the_sidecar,

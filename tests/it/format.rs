@@ -1,5 +1,7 @@
 //! The formatter and saving over the wire: an editor that formats and saves, and commands that really run.
 
+#![expect(clippy::disallowed_methods, reason = "the test has files of its own")]
+
 use std::path::{Path, PathBuf};
 
 use ropewalk::ports::Ports;
@@ -17,7 +19,6 @@ struct Bench {
 const TEXT: &str = "a=1\nb\n";
 
 impl Bench {
-    #[expect(clippy::needless_pass_by_value, reason = "JSON is made where it is passed")]
     async fn new(abilities: Value, formatter: Value, trusted: bool) -> Bench {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("a.txt"), TEXT).unwrap();

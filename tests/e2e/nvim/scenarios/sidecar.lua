@@ -387,4 +387,57 @@ function S.one_hunk_is_kept_and_one_undone_through_lenses_between_typing(T)
   same_text(T, child, path)
 end
 
+--- The answer to a request of ours.
+local function asked(child, method, params)
+  child:lua(
+    [[
+      Answer = nil
+      local method, params = ...
+      require('ropewalk').request(method, params, function(err, result)
+        Answer = { err = err, result = result }
+      end)
+    ]],
+    method,
+    params
+  )
+  local answer = child:wait(method, 'return Answer')
+  if not answer.result or answer.result == vim.NIL then
+    error(vim.inspect(answer.err), 2)
+  end
+  return answer.result
+end
+
+function S.a_proposal_is_its_sessions_own_until_it_is_accepted_after_typing(T)
+  local child, path, folder = open(T, 'main.py', PYTHON, QUIET)
+  asked(child, 'ropewalk/openSession', { sessionId = 'shy', apply = 'propose' })
+  local function call(session, name, arguments)
+    return asked(child, 'ropewalk/callTool', { sessionId = session, name = name, arguments = arguments })
+  end
+  local function finds(session)
+    local told = T.text(call(session, 'grep', { pattern = 'return x \\+ [0-9]', path = folder }))
+    return told:match('return x %+ (%d)')
+  end
+  local before = child:lines()
+  local proposed = call('shy', 'edit', { file_path = path, old_string = 'x + 1', new_string = 'x + 2' })
+  T.eq('ok', proposed.status, T.text(proposed))
+  T.eq('none', proposed.applied)
+  T.eq(true, proposed.proposed)
+  T.eq(before, child:lines(), 'no buffer changes')
+  T.eq('2', finds('shy'), 'the session sees what it proposes')
+  T.eq('1', finds('bold'), 'nobody else does')
+  child:press('ggO# typed<Esc>')
+  local accepted = asked(child, 'ropewalk/accept', { sessionId = 'shy', uri = vim.uri_from_fname(path) })
+  T.eq(1, #accepted.accepted, vim.inspect(accepted))
+  local after = { '# typed' }
+  for _, line in ipairs(before) do
+    table.insert(after, (line:gsub('x %+ 1', 'x + 2')))
+  end
+  T.eq(after, child:lines(), 'what was typed and what was accepted')
+  T.eq('2', finds('bold'), 'everybody sees it')
+  same_text(T, child, path)
+  child:press('u')
+  T.eq('# typed', child:lines()[1], 'the buffer takes back the accepted edit alone')
+  T.eq('1', finds('bold'))
+end
+
 return S

@@ -131,6 +131,10 @@ impl Hub {
         let running = &mut self.running[id];
         let Some(doc) = self.docs.get_mut(&key) else { return };
         let saved = doc.saved;
+        // Of one that is not known to check the disk it cannot be told which text it means once the user has typed on.
+        if on_save && running.server.checks_on_save.is_none() && saved != Some(doc.now().rev) {
+            return;
+        }
         let noise = running.work.noise();
         let habits = if on_save { &mut running.on_save } else { &mut running.habits };
         if let (true, Some(saved)) = (on_save, saved) {
@@ -263,6 +267,9 @@ impl Hub {
         let noise = editor.work.noise();
         let habits = if on_save { &mut editor.on_save } else { &mut editor.habits };
         let has = if on_save { doc.saved } else { Some(doc.now().rev) };
+        if on_save && has != Some(doc.now().rev) {
+            return;
+        }
         let track = doc.tracks.entry(id.clone()).or_default();
         if let Some(has) = has.filter(|_| track.newest().is_none()) {
             track.sent(has, now, habits, noise);

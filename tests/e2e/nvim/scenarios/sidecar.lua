@@ -90,17 +90,18 @@ function S.an_unsaved_buffer_is_edited_while_the_user_types(T)
   child:press('ggO# unsaved<Esc>')
   child:press('Go# ty')
   -- The keys and the call are under way together.
-  local index = child:lua("return Call('edit', ...)", {
-    file_path = path,
-    old_string = '    return x + 1',
-    new_string = '    return x + 2',
-  })
+  local edit = { file_path = path, old_string = '    return x + 1', new_string = '    return x + 2' }
+  local index = child:lua("return Call('edit', ...)", edit)
   for key in ('ping on and on'):gmatch('.') do
     child:type(key)
   end
   local result = child:wait('the result', 'return Results[...]', index).result
-  done(T, result)
   child:wait('the typing', "return vim.api.nvim_buf_get_lines(0, -2, -1, false)[1] == '# typing on and on'")
+  if result.error and result.error.kind == 'conflict' then
+    -- On a busy machine each try met another key; nothing was changed, and one is told to ask again.
+    result = T.call(child, 'edit', edit)
+  end
+  done(T, result)
   T.eq('i', child:lua('return vim.fn.mode()'), 'still in Insert mode')
   child:press('<Esc>')
   local text = '# unsaved\n' .. PYTHON:gsub('x %+ 1', 'x + 2') .. '# typing on and on\n'

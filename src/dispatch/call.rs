@@ -11,7 +11,7 @@ use crate::languages::{DiagnosticsReport, Wait};
 use crate::outputs::OutputKind;
 use crate::sessions::policy::Apply;
 use crate::tool::{Capability, Content, ErrorKind};
-use crate::workspace::Hunk;
+use crate::workspace::{Committed, Fate, Hunk};
 
 /// `ropewalk/callTool`
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -95,6 +95,31 @@ pub struct EditResult {
     /// Where the file was moved to; absent when it stays where it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_to: Option<String>,
+}
+
+impl EditResult {
+    /// What was done to a file.
+    pub(super) fn of(committed: &Committed) -> EditResult {
+        EditResult {
+            uri: committed.target.uri.clone(),
+            version_before: committed.version_before,
+            version_after: committed.version_after,
+            unsaved: committed.unsaved,
+            hunks: committed.hunks.clone(),
+            unified_diff: committed.unified_diff.clone(),
+            deleted: committed.fate == Fate::Deleted,
+            moved_to: moved_to(&committed.fate),
+            hunk_ids: Vec::new(),
+        }
+    }
+}
+
+/// Where a file is moved to, if it is.
+pub(super) fn moved_to(fate: &Fate) -> Option<String> {
+    match fate {
+        Fate::Moved { to } => Some(to.uri.clone()),
+        Fate::Stays | Fate::Deleted => None,
+    }
 }
 
 /// What went wrong.

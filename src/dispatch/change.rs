@@ -211,20 +211,7 @@ impl Dispatch {
         }
         let budget = call.budget.max / DIFF_SHARE / (made.edits.len() + 1);
         made.told.push(told(&committed, &notes, budget));
-        made.edits.push(EditResult {
-            uri: committed.target.uri.clone(),
-            version_before: committed.version_before,
-            version_after: committed.version_after,
-            unsaved: committed.unsaved,
-            hunks: committed.hunks,
-            unified_diff: committed.unified_diff,
-            deleted: committed.fate == Fate::Deleted,
-            hunk_ids: Vec::new(),
-            moved_to: match &committed.fate {
-                Fate::Moved { to } => Some(to.uri.clone()),
-                Fate::Stays | Fate::Deleted => None,
-            },
-        });
+        made.edits.push(EditResult::of(&committed));
         if committed.fate == Fate::Deleted {
             return;
         }

@@ -20,9 +20,9 @@ use crate::tool::{ErrorKind, ToolError};
 use crate::workspace::checkpoints::By;
 use crate::workspace::commit::SetRefused;
 use crate::workspace::proposals::{Accepting, PendingFile, Selector};
-use crate::workspace::{Committed, Fate, FileChange, Laid, Preview, Refusal, Target, Workspace};
+use crate::workspace::{Fate, FileChange, Laid, Preview, Refusal, Target, Workspace};
 
-use super::call::EditResult;
+use super::call::{self, EditResult};
 use super::change::{DIFF_SHARE, Made, Stopped, Told, counted, hash, lines, told_hunks};
 use super::{Call, Dispatch, ids};
 
@@ -334,7 +334,7 @@ impl Dispatch {
             if committed.version_after.is_none() {
                 self.tell_servers(&committed);
             }
-            accepted.push(AcceptedFile { hunk_ids, edit: edit(committed) });
+            accepted.push(AcceptedFile { hunk_ids, edit: EditResult::of(&committed) });
         }
         self.world.changed();
         self.keep_proposals(session);
@@ -368,28 +368,6 @@ impl Dispatch {
             };
             Some(Refused { kind: ErrorKind::Denied, message })
         })
-    }
-}
-
-/// What was done to a file.
-fn edit(committed: Committed) -> EditResult {
-    EditResult {
-        uri: committed.target.uri,
-        version_before: committed.version_before,
-        version_after: committed.version_after,
-        unsaved: committed.unsaved,
-        hunks: committed.hunks,
-        unified_diff: committed.unified_diff,
-        deleted: committed.fate == Fate::Deleted,
-        moved_to: moved_to(&committed.fate),
-        hunk_ids: Vec::new(),
-    }
-}
-
-fn moved_to(fate: &Fate) -> Option<String> {
-    match fate {
-        Fate::Moved { to } => Some(to.uri.clone()),
-        Fate::Stays | Fate::Deleted => None,
     }
 }
 
@@ -446,7 +424,7 @@ fn told(call: &Call<'_>, laid: &Laid, made: &mut Made) {
         hunks: laid.hunks.clone(),
         unified_diff: laid.unified_diff.clone(),
         deleted: laid.fate == Fate::Deleted,
-        moved_to: moved_to(&laid.fate),
+        moved_to: call::moved_to(&laid.fate),
         hunk_ids: laid.ids.clone(),
     });
 }

@@ -32,32 +32,12 @@ pub struct ChangesParams {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct UndoParams {
-    /// Those of this session; absent: of every session.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub session_id: Option<String>,
-    /// Those of this turn.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub turn_id: Option<String>,
-    /// Those of this call.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub call_id: Option<String>,
-    /// Those in this document or file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub uri: Option<String>,
-    /// This one, as `ropewalk/changes` names it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hunk_id: Option<String>,
+    /// Which changes.
+    #[serde(flatten)]
+    pub choice: ChangesParams,
     /// Undoes this undo instead; nothing else may be given then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undo_id: Option<String>,
-}
-
-impl UndoParams {
-    /// The same as a choice of changes.
-    pub(super) fn choice(&self) -> ChangesParams {
-        let UndoParams { session_id, turn_id, call_id, uri, hunk_id, undo_id: _ } = self.clone();
-        ChangesParams { session_id, turn_id, call_id, uri, hunk_id }
-    }
 }
 
 /// The answer to [`ChangesParams`]: what nobody has judged yet.

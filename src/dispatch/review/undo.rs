@@ -151,8 +151,8 @@ struct Came {
 impl Dispatch {
     /// Takes changes back out of their files, wherever they are by now, or takes that back.
     pub async fn undo_changes(&self, params: UndoParams) -> Result<UndoResult, ToolError> {
-        let choice = params.choice();
-        if let Some(undo) = &params.undo_id {
+        let UndoParams { choice, undo_id } = params;
+        if let Some(undo) = &undo_id {
             if choice != ChangesParams::default() {
                 let words =
                     "undoId came with a choice of changes; expected one of them: undoId alone undoes that undo.";

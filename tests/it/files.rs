@@ -222,6 +222,56 @@ async fn a_buffer_that_would_break_is_left_alone_where_the_gate_refuses() {
 }
 
 #[tokio::test]
+async fn the_syntax_gate_stands_before_patches_too() {
+    for (gate, status, after) in
+        [("refuse", "error", "{\"a\": 1}\n"), ("warn", "ok", "{\"a\": 1,, }\n"), ("off", "ok", "{\"a\": 1,, }\n")]
+    {
+        let (_gone, folder) = folder();
+        put(&folder, "a.json", "{\"a\": 1}\n");
+        put(&folder, "b.txt", "one\n");
+        let mut editor = editor_in(&folder, json!({ "syntaxGate": gate })).await;
+        let patch = "*** Begin Patch\n*** Update File: b.txt\n-one\n+two\n\
+            *** Update File: a.json\n-{\"a\": 1}\n+{\"a\": 1,, }\n*** End Patch\n";
+        let result = call(&mut editor, "apply_patch", json!({ "patch": patch })).await;
+        assert_eq!(result["status"], status, "{gate}: {result}");
+        assert_eq!(got(&folder, "a.json"), after.as_bytes(), "{gate}");
+        let other = if gate == "refuse" { "one\n" } else { "two\n" };
+        assert_eq!(got(&folder, "b.txt"), other.as_bytes(), "{gate}");
+        // Where it is made all the same, the check that follows every change tells what broke.
+        let words =
+            if gate == "refuse" { "was not changed: it is whole JSON now" } else { "introduced 1 error [syntax" };
+        assert!(text(&result).contains(words), "{gate}: {result}");
+        end(editor).await;
+    }
+}
+
+#[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "somebody else renames the file")]
+async fn a_file_that_is_renamed_under_an_open_buffer_leaves_the_buffer() {
+    let (_gone, folder) = folder();
+    put(&folder, "a.txt", "saved WORD\n");
+    let mut editor = editor_in(&folder, json!({})).await;
+    editor.open(&format!("file://{}/a.txt", folder.display()), "unsaved WORD\n");
+    std::fs::rename(folder.join("a.txt"), folder.join("b.txt")).unwrap();
+    let grep = json!({ "pattern": "WORD", "output_mode": "content" });
+    let found = call(&mut editor, "grep", grep).await;
+    for words in ["a.txt (unsaved)\n1:unsaved WORD", "b.txt\n1:saved WORD"] {
+        assert!(text(&found).contains(words), "{found}");
+    }
+    for (name, words) in [("a.txt", "unsaved WORD"), ("b.txt", "\tsaved WORD")] {
+        let result = read(&mut editor, name).await;
+        assert!(text(&result).contains(words), "{name}: {result}");
+    }
+    for (tool, arguments) in
+        [("glob", json!({ "pattern": "*.txt" })), ("ls", json!({})), ("file_search", json!({ "query": "txt" }))]
+    {
+        let listed = call(&mut editor, tool, arguments).await;
+        assert!(text(&listed).contains("a.txt") && text(&listed).contains("b.txt"), "{tool}: {listed}");
+    }
+    end(editor).await;
+}
+
+#[tokio::test]
 async fn a_folder_that_only_open_documents_make_is_read_as_one() {
     let (_gone, folder) = folder();
     let mut editor = editor_in(&folder, json!({})).await;

@@ -209,3 +209,46 @@ async fn typing_between_places_the_hunks_anew() {
     assert_eq!(editor.buffers[URI].text, "typed\none!\nTWO\n", "{result}");
     end(editor).await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn files_are_moved_deleted_and_made_together() {
+    let (mut editor, disk) = editor_with_files().await;
+    let read = json!({ "name": "read", "arguments": { "file_path": "bom.txt" } });
+    let id = editor.request("ropewalk/callTool", read);
+    editor.result(id).await;
+    let patch = "*** Begin Patch\n\
+        *** Update File: notes.txt\n-two\n+TWO\n\
+        *** Update File: dos.txt\n*** Move to: sub/dos.txt\n-two\n+TWO\n\
+        *** Delete File: bom.txt\n\
+        *** Add File: new.txt\n+new\n*** End Patch\n";
+    let id = call(&mut editor, json!({ "patch": patch }));
+    editor.serve_edit(Manner::Apply).await;
+    let result = editor.result(id).await;
+    assert_eq!((&result["status"], &result["applied"]), (&json!("ok"), &json!("all")), "{result}");
+    assert_eq!(editor.buffers[URI].text, "one!\nTWO\n");
+    assert_eq!(got(&disk, "/w/sub/dos.txt"), b"one\r\nTWO\r\n");
+    assert_eq!(got(&disk, "/w/new.txt"), b"new\n");
+    for gone in ["/w/dos.txt", "/w/bom.txt"] {
+        assert!(disk.read(Path::new(gone)).is_err(), "{gone}");
+    }
+    let edits = result["edits"].as_array().unwrap();
+    assert_eq!((&edits[1]["movedTo"], &edits[2]["deleted"]), (&json!("file:///w/sub/dos.txt"), &json!(true)));
+    for words in ["Moved dos.txt to sub/dos.txt and changed it", "Deleted bom.txt", "Created new.txt"] {
+        assert!(said(&result).contains(words), "{words}: {result}");
+    }
+    end(editor).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_editor_that_refuses_its_part_keeps_all_files_as_they_were() {
+    let (mut editor, disk) = editor_with_files().await;
+    let before = ["/w/dos.txt", "/w/bom.txt", "/w/wide.txt"].map(|name| got(&disk, name));
+    let id = call(&mut editor, json!({ "patch": PATCH }));
+    editor.serve_edit(Manner::Refuse).await;
+    let result = editor.result(id).await;
+    assert_eq!((&result["status"], &result["applied"]), (&json!("error"), &json!("none")), "{result}");
+    assert_eq!(["/w/dos.txt", "/w/bom.txt", "/w/wide.txt"].map(|name| got(&disk, name)), before);
+    assert!(disk.read(Path::new("/w/new/deep/file.txt")).is_err());
+    assert_eq!(editor.buffers[URI].text, "one!\ntwo\n");
+    end(editor).await;
+}

@@ -302,8 +302,8 @@ impl Workspace {
         commit::preview_set(&self.desk(), changes).await
     }
 
-    /// Makes several changes, all of them or none. They are composed, computed and checked first, and then made, in the
-    /// turns of all their documents; where one fails, the others are taken back. Until the first of them is sent or
+    /// Makes several changes, all of them or none; they are composed already. They are computed and checked first, and then
+    /// made, in the turns of all their documents; where one fails, the others are taken back. Until the first of them is sent or
     /// written, `cancel` cancels all, and afterwards it has no effect.
     pub async fn commit_set(
         &self,

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -276,6 +277,27 @@ fn uncancelled(rest: BoxFuture<'static, Result<Value, Error>>) -> Started {
 fn read<T: DeserializeOwned>(params: &Value) -> Result<T, Error> {
     let params = if params.is_null() { json!({}) } else { params.clone() };
     serde_json::from_value(params).map_err(|fault| Error::invalid_params(fault.to_string()))
+}
+
+/// Reads parameters that say what a person's word is about. What they do not say does not restrict, so that a name that is
+/// not known, which would be passed over, is refused: it was meant to say something.
+fn read_choice<T: DeserializeOwned + JsonSchema>(params: &Value) -> Result<T, Error> {
+    /// What any request may have.
+    const COMMON: [&str; 2] = ["workDoneToken", "partialResultToken"];
+    let fields = match params {
+        Value::Object(fields) => fields.keys().map(String::as_str).collect(),
+        Value::Null => Vec::new(),
+        _ => return Err(Error::invalid_params("expected an object with named fields")),
+    };
+    let schema = schemars::schema_for!(T);
+    let known = schema.get("properties").and_then(Value::as_object);
+    let unknown =
+        fields.iter().find(|name| !COMMON.contains(name) && known.is_none_or(|known| !known.contains_key(**name)));
+    if let Some(name) = unknown {
+        let names: Vec<&str> = known.into_iter().flat_map(|known| known.keys()).map(String::as_str).collect();
+        return Err(Error::invalid_params(format!("unknown field `{name}`; expected {}", names.join(", "))));
+    }
+    read(params)
 }
 
 fn write<T: Serialize>(result: &T) -> Result<Value, Error> {

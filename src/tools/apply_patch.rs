@@ -10,10 +10,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::write::{existing, may_go, whole};
+use super::write::{after_all, existing, guarded, whole};
 use crate::patch::{self, FilePatch, Kind};
 use crate::tool::{Access, Capability, Content, Context, ErrorKind, Outcome, Plan, Tool, ToolError, Traits};
-use crate::workspace::{Fate, FileChange, Target};
+use crate::workspace::{Fate, FileChange, Key, Target};
 use patched::{Patched, refused};
 
 /// Applies a patch to one file or many, in the editor's unsaved buffers where they are open: all of it or nothing. Two
@@ -124,10 +124,10 @@ impl Tool for ApplyPatch {
     }
 
     async fn run(&self, arguments: Arguments, context: &Context) -> Result<Outcome, ToolError> {
-        let changes = changes(&arguments, context).await?;
+        let changes = context.workspace.compose(&changes(&arguments, context).await?)?;
+        let previews = context.workspace.preview_set(&changes).await?;
         let (mut words, mut diffs, mut files) = (Vec::new(), String::new(), Vec::new());
-        for change in &changes {
-            let preview = context.workspace.preview(change).await?;
+        for (change, preview) in changes.iter().zip(previews) {
             let shown = &change.target.shown;
             words.push(match &change.fate {
                 Fate::Deleted => format!("{shown} would be deleted."),
@@ -165,7 +165,7 @@ async fn changes(arguments: &Arguments, context: &Context) -> Result<Vec<FileCha
     let mut changes: Vec<FileChange> = Vec::new();
     for item in &arguments.changes {
         let target = resolve(context, &item.path).await?;
-        changes.extend(whole(context, target, &item.content).await?);
+        put(context, target, &item.content, &mut changes).await?;
     }
     // Updates of one file wait for the next, which may be of the same.
     let mut waiting: Option<(Target, Vec<FilePatch>)> = None;
@@ -181,7 +181,7 @@ async fn changes(arguments: &Arguments, context: &Context) -> Result<Vec<FileCha
         if plain {
             waiting = Some((target, vec![file]));
         } else {
-            changes.extend(other(context, target, file, &changes).await?);
+            other(context, target, file, &mut changes).await?;
         }
     }
     changes.extend(waiting.map(|(target, patches)| update(target, patches, Fate::Stays)));
@@ -194,35 +194,96 @@ fn update(target: Target, patches: Vec<FilePatch>, fate: Fate) -> FileChange {
     FileChange { target, rewrite, label, fate }
 }
 
-/// A file that is made, deleted, moved or copied.
+/// What the earlier parts of a call leave under a name.
+enum Left {
+    /// What is there; they do not speak of it.
+    Untouched,
+    /// Nothing.
+    Nothing,
+    /// A file that is the call's own.
+    Own,
+    /// The file that is changed first by this one of them.
+    Of(usize),
+}
+
+fn left(key: &Key, before: &[FileChange]) -> Left {
+    let (mut name, mut first) = (key, None);
+    for (at, change) in before.iter().enumerate().rev() {
+        let named = change.target.key == *name;
+        match &change.fate {
+            Fate::Moved { to } if to.key == *name => (name, first) = (&change.target.key, Some(at)),
+            Fate::Stays if named => first = Some(at),
+            Fate::Deleted | Fate::Moved { .. } if named && first.is_some() => return Left::Own,
+            Fate::Deleted | Fate::Moved { .. } if named => return Left::Nothing,
+            Fate::Stays | Fate::Deleted | Fate::Moved { .. } => {}
+        }
+    }
+    first.map_or(Left::Untouched, Left::Of)
+}
+
+/// Gives a file a whole content, behind what the call has done with it before.
+async fn put(context: &Context, target: Target, content: &str, changes: &mut Vec<FileChange>) -> Result<(), ToolError> {
+    let there = match left(&target.key, changes) {
+        Left::Untouched => {
+            changes.extend(whole(context, target, content).await?);
+            return Ok(());
+        }
+        Left::Nothing => false,
+        Left::Own => true,
+        Left::Of(first) => {
+            guard(context, &mut changes[first]).await?;
+            true
+        }
+    };
+    changes.push(after_all(target, content, there));
+    Ok(())
+}
+
+/// The text that a change begins with is lost by what comes later: it must be known.
+async fn guard(context: &Context, change: &mut FileChange) -> Result<(), ToolError> {
+    if let Some(view) = existing(context, &change.target).await? {
+        *change = guarded(context, &view, change.clone())?;
+    }
+    Ok(())
+}
+
+/// Adds what makes, deletes, moves or copies a file to the changes before it.
 async fn other(
     context: &Context,
     target: Target,
     file: FilePatch,
-    before: &[FileChange],
-) -> Result<Option<FileChange>, ToolError> {
+    changes: &mut Vec<FileChange>,
+) -> Result<(), ToolError> {
     match (file.kind, &file.move_to) {
         (Kind::Delete, _) => {
-            let view = context.workspace.view(&target).await?;
             // Lines that the patch deletes prove themselves; without any, what goes must be known.
-            if file.hunks.is_empty() {
-                may_go(context, &view)?;
+            let proven = !file.hunks.is_empty();
+            let mut change = update(target, vec![file], Fate::Deleted);
+            match left(&change.target.key, changes) {
+                Left::Untouched => {
+                    let view = context.workspace.view(&change.target).await?;
+                    if !proven {
+                        change = guarded(context, &view, change)?;
+                    }
+                }
+                Left::Of(first) if !proven => guard(context, &mut changes[first]).await?,
+                Left::Of(_) | Left::Own | Left::Nothing => {}
             }
-            Ok(Some(update(target, vec![file], Fate::Deleted)))
+            changes.push(change);
         }
         (Kind::Copy, Some(to)) => {
             let to = resolve(context, to).await?;
             let text = context.workspace.view(&target).await?.text.to_string();
             let patched = Patched { shown: target.shown.clone(), patches: vec![file] };
             let content = patched.content(&text)?;
-            whole(context, to, &content).await
+            put(context, to, &content, changes).await?;
         }
         (Kind::Update, Some(to)) => {
             let to = resolve(context, to).await?;
             let goes = |change: &FileChange| {
                 change.target.key == to.key && matches!(change.fate, Fate::Deleted | Fate::Moved { .. })
             };
-            if to.key != target.key && !before.iter().any(goes) && existing(context, &to).await?.is_some() {
+            if to.key != target.key && !changes.iter().any(goes) && existing(context, &to).await?.is_some() {
                 let message = format!(
                     "{} was not moved to {}, and nothing was changed: there is a file already. Delete that one first, or \
                      move to another name.",
@@ -231,14 +292,15 @@ async fn other(
                 return Err(ToolError::new(ErrorKind::Conflict, message));
             }
             let fate = if to.key == target.key { Fate::Stays } else { Fate::Moved { to } };
-            Ok(Some(update(target, vec![file], fate)))
+            changes.push(update(target, vec![file], fate));
         }
         (Kind::Add | Kind::Update | Kind::Copy, _) => {
             let content = patch::apply(None, &file).map_err(|fault| refused(fault, Some(&target.shown)))?;
             let content: String = content.splices.into_iter().map(|splice| splice.text).collect();
-            whole(context, target, &content).await
+            put(context, target, &content, changes).await?;
         }
     }
+    Ok(())
 }
 
 /// Resolves a name off the runtime's threads: links are looked up on the disk.

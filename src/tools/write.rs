@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::config::Freshness;
+use crate::editor::Origin;
 use crate::text::{self, BOM, LineEnd, LineEnds, Splice, Text, diff};
 use crate::tool::{Access, Capability, Content, Context, ErrorKind, Outcome, Plan, Tool, ToolError, Traits};
 use crate::workspace::commit::Rewrite;
@@ -118,9 +119,18 @@ fn known(context: &Context, view: &View) -> Result<(Expected, Vec<String>), Tool
     })
 }
 
-/// Refuses where a text would be lost that the session does not know.
-pub(super) fn may_go(context: &Context, view: &View) -> Result<(), ToolError> {
-    known(context, view).map(drop)
+/// A change that may only be made where the text that is lost by it is one that the session knows, also by the time at
+/// which it is made; the refusal where the session does not know it now.
+pub(super) fn guarded(context: &Context, view: &View, change: FileChange) -> Result<FileChange, ToolError> {
+    let (expected, _) = known(context, view)?;
+    let rewrite = Arc::new(Guarded { expected, then: Arc::clone(&change.rewrite) });
+    Ok(FileChange { rewrite, ..change })
+}
+
+/// A content for what an earlier part of the same call makes of a file, whatever that is; `there`: it leaves a file.
+pub(super) fn after_all(target: Target, content: &str, there: bool) -> FileChange {
+    let expected = if there { Expected::Anything } else { Expected::Absent };
+    change(target, Replacement::new(content, expected, Vec::new()))
 }
 
 fn change(target: Target, content: Replacement) -> FileChange {
@@ -196,6 +206,43 @@ enum Expected {
     Anything,
 }
 
+impl Expected {
+    /// Refuses any other text.
+    fn check(&self, before: Option<&Text>) -> Result<(), Refusal> {
+        let fresh = match (self, before) {
+            (Expected::Anything, _) | (Expected::Absent, None) => true,
+            (Expected::Absent, Some(before)) => before.is_empty(),
+            (Expected::Hash(_), None) => false,
+            (Expected::Hash(hash), Some(before)) => text::hash(&before.to_string()) == *hash,
+        };
+        if fresh {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            RefusalKind::Stale,
+            "The text changed at the very moment it was to be written, and was left as it is. Read it again, then write \
+             it.",
+        ))
+    }
+}
+
+/// A change that is made of an expected text only.
+struct Guarded {
+    expected: Expected,
+    then: Arc<dyn Rewrite>,
+}
+
+impl Rewrite for Guarded {
+    fn rewrite(&self, before: Option<&Text>) -> Result<Rewritten, Refusal> {
+        self.expected.check(before)?;
+        self.then.rewrite(before)
+    }
+
+    fn origin(&self) -> Origin {
+        self.then.origin()
+    }
+}
+
 /// A whole content as a change of whatever is there.
 struct Replacement {
     content: String,
@@ -211,19 +258,7 @@ impl Replacement {
 
 impl Rewrite for Replacement {
     fn rewrite(&self, before: Option<&Text>) -> Result<Rewritten, Refusal> {
-        let fresh = match (&self.expected, before) {
-            (Expected::Anything, _) | (Expected::Absent, None) => true,
-            (Expected::Absent, Some(before)) => before.is_empty(),
-            (Expected::Hash(_), None) => false,
-            (Expected::Hash(hash), Some(before)) => text::hash(&before.to_string()) == *hash,
-        };
-        if !fresh {
-            return Err(Refusal::new(
-                RefusalKind::Stale,
-                "The text changed at the very moment it was to be written, and was left as it is. Read it again, then \
-                 write it.",
-            ));
-        }
+        self.expected.check(before)?;
         let old = before.map(Text::to_string).unwrap_or_default();
         let new = before.map_or_else(|| self.content.clone(), |before| content_for(before, &self.content));
         let mut splices = diff::splices(&old, &new);

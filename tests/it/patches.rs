@@ -183,6 +183,36 @@ async fn a_file_named_twice_is_changed_once() {
     end(editor).await;
 }
 
+/// Whatever a part of a call says of a file counts, also where that is what the file held before the call.
+#[tokio::test(start_paused = true)]
+async fn a_file_named_twice_becomes_what_was_said_last() {
+    const OLD: &str = "one\r\ntwo\r\n";
+    const BACK: &str = "*** Add File: dos.txt\n+one\n+two";
+    let patch = |body: &str| json!({ "patch": format!("*** Begin Patch\n{body}\n{BACK}\n*** End Patch\n") });
+    let item = |content: &str| json!({ "path": "dos.txt", "content": content });
+    let change = "*** Update File: dos.txt\n-one\n+ONE";
+    for (arguments, moved) in [
+        (patch("*** Delete File: dos.txt"), None),
+        (patch(change), None),
+        (patch("*** Update File: dos.txt\n*** Move to: moved.txt"), Some(OLD)),
+        (patch(&format!("*** Delete File: dos.txt\n{BACK}\n*** Delete File: dos.txt")), None),
+        (json!({ "changes": [item("other\n"), item("one\ntwo\n")] }), None),
+    ] {
+        let (mut editor, disk) = editor_with_files().await;
+        let read = json!({ "name": "read", "arguments": { "file_path": "dos.txt" } });
+        let id = editor.request("ropewalk/callTool", read);
+        editor.result(id).await;
+        let id = call(&mut editor, arguments.clone());
+        let result = editor.result(id).await;
+        assert_eq!(result["status"], "ok", "{arguments} {result}");
+        let now = disk.read(Path::new("/w/dos.txt")).map(|bytes| String::from_utf8(bytes).unwrap().replace('\r', ""));
+        assert_eq!(now.ok().as_deref(), Some("one\ntwo\n"), "{arguments} {result}");
+        let there = disk.read(Path::new("/w/moved.txt")).ok();
+        assert_eq!(there.as_deref(), moved.map(str::as_bytes), "{arguments}");
+        end(editor).await;
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn one_of_patch_and_changes_is_needed() {
     let (mut editor, _) = editor_with_files().await;
@@ -208,6 +238,25 @@ async fn typing_between_places_the_hunks_anew() {
     let result = editor.result(id).await;
     assert_eq!(editor.buffers[URI].text, "typed\none!\nTWO\n", "{result}");
     end(editor).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_typed_before_a_file_is_made_anew_is_not_lost() {
+    for before in ["*** Delete File: notes.txt", "*** Update File: notes.txt\n-two\n+TWO"] {
+        let (mut editor, _) = editor_with_files().await;
+        let read = json!({ "name": "read", "arguments": { "file_path": "notes.txt" } });
+        let id = editor.request("ropewalk/callTool", read);
+        editor.result(id).await;
+        let patch = format!("*** Begin Patch\n{before}\n*** Add File: notes.txt\n+new\n*** End Patch\n");
+        let id = call(&mut editor, json!({ "patch": patch }));
+        let (asked, _) = editor.asked("workspace/applyEdit").await;
+        editor.splice(URI, 0..0, "typed\n");
+        editor.respond(&asked, json!({ "applied": false }));
+        let result = editor.result(id).await;
+        assert_eq!(result["error"]["kind"], "conflict", "{result}");
+        assert_eq!(editor.buffers[URI].text, "typed\none!\ntwo\n");
+        end(editor).await;
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -237,6 +286,34 @@ async fn files_are_moved_deleted_and_made_together() {
         assert!(said(&result).contains(words), "{words}: {result}");
     }
     end(editor).await;
+}
+
+/// Names change hands by way of one that is there for the call only.
+#[tokio::test(start_paused = true)]
+async fn files_take_the_names_of_others() {
+    let (one, two) = (Some("dos"), Some("bom"));
+    for (between, [dos, bom, new]) in [
+        ("*** Update File: bom.txt\n*** Move to: dos.txt", [two, one, None]),
+        ("*** Update File: bom.txt\n*** Move to: new.txt", [None, one, two]),
+        ("*** Delete File: bom.txt\n-bom", [None, one, None]),
+        ("*** Update File: bom.txt\n*** Move to: new.txt\n*** Add File: dos.txt\n+own", [Some("own"), one, two]),
+    ] {
+        let (mut editor, disk) = editor_with_files().await;
+        disk.put("/w/dos.txt", "dos\n");
+        disk.put("/w/bom.txt", "bom\n");
+        let (aside, back) = ("dos.txt\n*** Move to: aside.txt", "aside.txt\n*** Move to: bom.txt");
+        let patch =
+            format!("*** Begin Patch\n*** Update File: {aside}\n{between}\n*** Update File: {back}\n*** End Patch\n");
+        let id = call(&mut editor, json!({ "patch": patch }));
+        let result = editor.result(id).await;
+        assert_eq!(result["status"], "ok", "{result}");
+        let now = ["dos.txt", "bom.txt", "new.txt", "aside.txt"].map(|name| {
+            let bytes = disk.read(Path::new(&format!("/w/{name}"))).ok()?;
+            Some(String::from_utf8(bytes).unwrap().trim_end().to_owned())
+        });
+        assert_eq!(now.each_ref().map(Option::as_deref), [dos, bom, new, None], "{patch}{result}");
+        end(editor).await;
+    }
 }
 
 #[tokio::test(start_paused = true)]

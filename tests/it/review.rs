@@ -314,6 +314,27 @@ async fn creations_deletions_and_moves_are_undone_and_brought_back() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_was_changed_goes_along_to_a_name_that_another_file_gives_up() {
+    let mut bench = Bench::new(json!({})).await;
+    bench.disk.put("/w/a.txt", "a\n");
+    bench.disk.put("/w/b.txt", "b\n");
+    bench.patches("c1", "*** Update File: a.txt\n-a\n+A\n*** Update File: b.txt\n-b\n+B").await;
+    bench
+        .patches(
+            "c2",
+            "*** Update File: a.txt\n*** Move to: t.txt\n*** Update File: b.txt\n*** Move to: c.txt\n\
+             *** Update File: t.txt\n*** Move to: b.txt",
+        )
+        .await;
+    let now = |bench: &Bench| ["a.txt", "b.txt", "c.txt"].map(|name| bench.on_disk(&format!("/w/{name}")));
+    assert_eq!(now(&bench), [None, Some("A\n".into()), Some("B\n".into())]);
+    let result = bench.undo_on_disk(json!({ "callId": "c1" })).await;
+    assert_eq!(outcomes(&result), ["undone", "undone"], "{result}");
+    assert_eq!(now(&bench), [None, Some("a\n".into()), Some("b\n".into())]);
+    bench.leave().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn nothing_of_the_users_is_deleted_or_overwritten() {
     let mut bench = Bench::new(json!({})).await;
     bench.makes("c1", "write", json!({ "file_path": "new.txt", "content": "new\n" })).await;
@@ -453,6 +474,18 @@ async fn odd_questions_are_answered() {
         ("ropewalk/undo", json!({ "undoId": "u1", "callId": "c" })),
         ("ropewalk/changes", json!({ "uri": "git:/x" })),
         ("ropewalk/keep", json!({ "hunkId": 7 })),
+        // What is misspelt does not mean everything.
+        ("ropewalk/keep", json!({ "hunk_id": "1.1" })),
+        ("ropewalk/undo", json!({ "hunk": "1.1" })),
+        ("ropewalk/undo", json!({ "undo": "u1" })),
+        ("ropewalk/changes", json!({ "URI": URI })),
+        ("ropewalk/keep", json!([])),
+        ("ropewalk/keep", json!(["s"])),
+        ("ropewalk/undo", json!([])),
+        ("ropewalk/undo", json!("1.1")),
+        ("ropewalk/accept", json!({ "hunkId": "p1.1", "edited_text": "x" })),
+        ("ropewalk/accept", json!(["s", "p1.1"])),
+        ("ropewalk/reject", json!({ "callId": "c1", "hunk": "p1.1" })),
     ] {
         let id = bench.editor.request(method, params.clone());
         assert_eq!(bench.editor.error_code(id).await, -32602, "{method} {params}");

@@ -15,30 +15,30 @@ use crate::server::protocol;
 use crate::tool::ToolError;
 
 use super::sessions::refused;
-use super::{Started, at_once, read, uncancelled, write};
+use super::{Started, at_once, read_choice, uncancelled, write};
 
 /// The kind of our code actions.
 pub(in crate::server) const ACTION: &str = "ropewalk";
 
 impl Front {
     pub(super) fn begin_changes(self: &Arc<Self>, params: &Value) -> Result<Started, Error> {
-        let changes = Arc::clone(&self.rooms.calls).changes(read(params)?);
+        let changes = Arc::clone(&self.rooms.calls).changes(read_choice(params)?);
         Ok(uncancelled(changes.map(|answer| answered(&answer)).boxed()))
     }
 
     pub(super) fn begin_keep(self: &Arc<Self>, params: &Value) -> Result<Started, Error> {
-        let keep = Arc::clone(&self.rooms.calls).keep(read(params)?);
+        let keep = Arc::clone(&self.rooms.calls).keep(read_choice(params)?);
         Ok(uncancelled(keep.map(|answer| answered(&answer)).boxed()))
     }
 
     pub(super) fn begin_undo(self: &Arc<Self>, params: &Value) -> Result<Started, Error> {
-        let undo = Arc::clone(&self.rooms.calls).undo(read(params)?);
+        let undo = Arc::clone(&self.rooms.calls).undo(read_choice(params)?);
         Ok(uncancelled(undo.map(|answer| answered(&answer)).boxed()))
     }
 
     /// The command that undoes: whoever clicks sees no result, so that what stays is told in a message.
     pub(super) fn begin_undo_command(self: &Arc<Self>, params: &Value) -> Result<Started, Error> {
-        let params: UndoParams = read(params)?;
+        let params: UndoParams = read_choice(params)?;
         let undo = Arc::clone(&self.rooms.calls).undo(params);
         let front = Arc::clone(self);
         let told = async move {

@@ -10,7 +10,7 @@ use super::page::{Became, Change, Did, Fated, Page, Pending, Selection, Undone};
 use super::{By, Ledger, Left, MarkId, Undo, kept};
 use crate::text::Text;
 use crate::workspace::documents::DocEvent;
-use crate::workspace::{Key, Snapshot, Target};
+use crate::workspace::{Fate, Key, Snapshot, Target};
 
 /// At most so many files are remembered; the one that was changed longest ago gives way.
 const PAGES: usize = 1000;
@@ -55,6 +55,8 @@ pub(super) struct Book {
     pub(super) pages: BTreeMap<u64, Page>,
     /// The pages of files that are there, by key.
     live: BTreeMap<Key, u64>,
+    /// Files whose names others took, by the call that did it: it may be about to move them as well.
+    ousted: Vec<(By, Page)>,
     pub(super) last: u64,
     pub(super) stamp: u64,
     pub(super) undos: u64,
@@ -141,11 +143,13 @@ impl Checkpoints {
 
     fn changed(&self, change: &Change, by: &By, folded: bool) -> Vec<String> {
         let mut book = self.lock();
-        let number = book.page(change);
+        book.ousted.retain(|(other, _)| other.session != by.session || other.call == by.call);
+        let number = book.page(change, by);
         let stamp = book.stamped();
         if let Some(at) = book.live.get(&change.place().key).copied().filter(|at| *at != number) {
-            // A file came to where another one is not any more.
-            book.pages.remove(&at);
+            // A file came to where another one is not any more; in a ring of names that one is on its way, too.
+            let page = book.pages.remove(&at);
+            book.ousted.extend(page.map(|page| (by.clone(), page)));
         }
         let Some(page) = book.pages.get_mut(&number) else { return Vec::new() };
         page.stamp = stamp;
@@ -406,10 +410,21 @@ impl Book {
     }
 
     /// The page of a change; a new one where there is none.
-    fn page(&mut self, change: &Change) -> u64 {
+    fn page(&mut self, change: &Change, by: &By) -> u64 {
         let key = &change.target.key;
         let gone = || self.pages.iter().rev().find(|(_, page)| page.gone && page.target.key == *key);
-        if let Some(number) = self.live.get(key).copied().or_else(|| gone().map(|(number, _)| *number)) {
+        let live = self.live.get(key).copied();
+        let came = |number: u64| self.pages.get(&number).is_some_and(|page| page.came_by(by));
+        if live.is_some_and(came) && change.fate != Fate::Stays {
+            // No call moves a file twice: it is another one, whose name this one has by now.
+            let meant = |(other, page): &(By, Page)| other == by && page.target.key == *key;
+            if let Some(at) = self.ousted.iter().position(meant) {
+                let (_, page) = self.ousted.remove(at);
+                let number = page.number;
+                self.pages.insert(number, page);
+                return number;
+            }
+        } else if let Some(number) = live.or_else(|| gone().map(|(number, _)| *number)) {
             return number;
         }
         self.last += 1;

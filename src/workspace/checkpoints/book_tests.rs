@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::super::page::ASIDE;
+use super::super::page::{ASIDE, Kind};
 use super::*;
 use crate::text::{LineBreaks, Range, TextEdit, diff};
+use crate::workspace::Documents;
 use crate::workspace::documents::ContentChange;
-use crate::workspace::{Documents, Fate};
 
 struct Desk {
     documents: Documents,
@@ -193,6 +193,34 @@ fn on_disk(path: &str, fate: Fate, before: Option<&str>, after: &str) -> Change 
 fn told(book: &Checkpoints) -> Vec<String> {
     let pending = book.pending(&Selection::default());
     pending.into_iter().map(|one| format!("{} {} {:?} {:?}", one.hunk, one.target.shown, one.kind, one.now)).collect()
+}
+
+#[test]
+fn files_that_swap_names_take_their_changes_along() {
+    for known in [true, false] {
+        let book = Checkpoints::default();
+        book.made(&on_disk("/a", Fate::Stays, Some("a\n"), "A\n"), &by("A"));
+        if known {
+            book.made(&on_disk("/b", Fate::Stays, Some("b\n"), "B\n"), &by("B"));
+        }
+        let swap = |from: &str, to: &str, text: &str| {
+            book.made(&on_disk(from, Fate::Moved { to: file(to) }, Some(text), text), &by("S"));
+        };
+        swap("/a", "/b", "A\n");
+        swap("/b", "/a", "B\n");
+        let moved = |from: &str| Kind::File(Became::Moved { from: file(from) });
+        let mut there: Vec<(String, Kind)> =
+            book.pending(&Selection::default()).into_iter().map(|one| (one.target.shown, one.kind)).collect();
+        let mut expected = vec![("a".to_owned(), moved("/b")), ("b".to_owned(), moved("/a"))];
+        expected.push(("b".to_owned(), Kind::Changed));
+        if known {
+            expected.push(("a".to_owned(), Kind::Changed));
+        }
+        let order = |one: &(String, Kind)| format!("{one:?}");
+        there.sort_by_key(order);
+        expected.sort_by_key(order);
+        assert_eq!(there, expected, "{known}");
+    }
 }
 
 #[test]

@@ -229,6 +229,11 @@ impl Page {
         self.ledger.marks().is_empty() && self.fates.is_empty() && self.undos.is_empty()
     }
 
+    /// Whether the last that became of the file is that this call moved it to where it is.
+    pub(super) fn came_by(&self, by: &By) -> bool {
+        self.fates.last().is_some_and(|fate| fate.by == *by && matches!(fate.became, Became::Moved { .. }))
+    }
+
     pub(super) fn name(&self, id: MarkId) -> String {
         format!("{}.{id}", self.number)
     }

@@ -85,13 +85,13 @@ pub(super) fn with_fate(change: &FileChange, diff: String) -> String {
     }
 }
 
-/// Makes several changes, all of them or none.
+/// Makes several changes, all of them or none. They are composed already: once more, a name that one of them gives up and
+/// another takes would be taken for the same file.
 pub(in crate::workspace) async fn commit_set(
     desk: Desk,
     changes: Vec<FileChange>,
     cancel: &CancellationToken,
 ) -> Result<Vec<Committed>, SetRefused> {
-    let changes = compose(&changes)?;
     if let [change] = changes.as_slice()
         && change.fate == Fate::Stays
     {
@@ -110,12 +110,12 @@ pub(in crate::workspace) async fn commit_set(
         for _ in 0..TRIES {
             match (Set { desk: &desk, turns: &turns, cancel: &cancel }).make(&changes).await {
                 Ok(done) => {
-                    desk.landed(&done);
+                    desk.landed(leaving_first(&done));
                     return Ok(done);
                 }
                 Err(Stopped::Opened) => {}
                 Err(Stopped::For(refused)) => {
-                    desk.landed(&refused.left);
+                    desk.landed(leaving_first(&refused.left));
                     return Err(refused);
                 }
             }
@@ -137,6 +137,27 @@ fn keys(changes: &[FileChange]) -> BTreeSet<Key> {
         Fate::Stays | Fate::Deleted => vec![change.target.key.clone()],
     });
     ends.collect()
+}
+
+/// Changes in such an order that a name is given up before another file takes it; in a ring of names that cannot be.
+fn leaving_first(done: &[Committed]) -> Vec<&Committed> {
+    let leaves = |one: &&Committed| one.fate != Fate::Stays;
+    let mut leaving: BTreeSet<&Key> = done.iter().filter(leaves).map(|one| &one.target.key).collect();
+    let mut left: Vec<&Committed> = done.iter().collect();
+    let mut order = Vec::with_capacity(done.len());
+    while !left.is_empty() {
+        let free = |one: &&Committed| match &one.fate {
+            Fate::Moved { to } => !leaving.contains(&to.key),
+            Fate::Stays => !leaving.contains(&one.target.key),
+            Fate::Deleted => true,
+        };
+        let next = left.remove(left.iter().position(free).unwrap_or(0));
+        if leaves(&next) {
+            leaving.remove(&next.target.key);
+        }
+        order.push(next);
+    }
+    order
 }
 
 /// Why one try did not make the set.

@@ -25,7 +25,7 @@ pub(in crate::workspace) fn compose(changes: &[FileChange]) -> Result<Vec<FileCh
                 // Deleted and made anew: the file stays, and has a new text.
                 let first = composed[at].clone();
                 if first.target.key == *key {
-                    let rewrite = Arc::new(Anew(Arc::clone(&change.rewrite)));
+                    let rewrite = Arc::new(Anew(Arc::clone(&first.rewrite), Arc::clone(&change.rewrite)));
                     composed[at] = FileChange { rewrite, fate: Fate::Stays, ..first };
                 } else {
                     names.insert(key.clone(), (composed.len(), true));
@@ -130,15 +130,16 @@ fn hunks(mut first: Vec<Hunk>, mut then: Vec<Hunk>) -> Vec<Hunk> {
     first
 }
 
-/// A file that is deleted and made anew: whatever it holds gives way to the new text.
-struct Anew(Arc<dyn Rewrite>);
+/// A file that is deleted, if that may be, and made anew: what it holds gives way to the new text.
+struct Anew(Arc<dyn Rewrite>, Arc<dyn Rewrite>);
 
 impl Rewrite for Anew {
     fn rewrite(&self, before: Option<&Text>) -> Result<Rewritten, Refusal> {
-        let rewritten = self.0.rewrite(None)?;
         let Some(before) = before else {
             return Err(Refusal::new(RefusalKind::NotFound, "There is no such file to delete. Nothing was changed."));
         };
+        self.0.rewrite(Some(before))?;
+        let rewritten = self.1.rewrite(None)?;
         let text = rewritten.splices.into_iter().map(|splice| splice.text).collect();
         Ok(Rewritten { splices: vec![Splice { range: 0..before.len(), text }], ..rewritten })
     }
@@ -219,6 +220,15 @@ mod tests {
         ] {
             assert!(compose(&parts.map(part)).is_err(), "{parts:?}");
         }
+    }
+
+    #[test]
+    fn what_is_made_anew_must_have_been_there_as_it_was_said() {
+        let parts = [("/a", "two\n", "", "-"), ("/a", "", "new\n", "")].map(part);
+        let composed = compose(&parts).unwrap();
+        let made = |before: &str| composed[0].rewrite.rewrite(Some(&text(before))).is_ok();
+        assert_eq!(["two\n", "one\n"].map(made), [true, false]);
+        assert!(composed[0].rewrite.rewrite(None).is_err());
     }
 
     #[test]

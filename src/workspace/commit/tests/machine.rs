@@ -323,7 +323,7 @@ impl Machine {
 
 impl Run {
     pub(super) async fn set(&self, changes: &[FileChange]) -> Result<Vec<Committed>, SetRefused> {
-        self.workspace.commit_set(changes, &CancellationToken::new()).await
+        self.workspace.commit_set(&self.workspace.compose(changes)?, &CancellationToken::new()).await
     }
 }
 

@@ -38,6 +38,13 @@ pub(super) struct Run<'p> {
 /// So many lines may be compared for each line of the text and of the patch, and so many in any case.
 const WORK: (usize, usize) = (64, 2_000_000);
 
+impl Run<'_> {
+    /// How many lines it has.
+    pub(super) fn count(&self) -> usize {
+        self.keys.len()
+    }
+}
+
 impl<'a> File<'a> {
     /// Takes a text, and how many lines the patch has.
     pub(super) fn of(text: &'a str, patch_lines: usize) -> File<'a> {

@@ -67,7 +67,7 @@ pub(super) fn place(file: &File<'_>, hunks: &[Hunk]) -> Result<Vec<Placed>, Faul
     let mut free = Free::default();
     for (at, one) in wanted.iter().enumerate() {
         let from = free.start(one);
-        let found = upmost(file, one, from).map_err(|fault| told(file, &wanted, at, fault))?;
+        let found = upmost(file, one, from, &placed).map_err(|fault| told(file, &wanted, at, fault))?;
         let Some((start, rule, search)) = found else {
             let above = placed.last().map(|before: &Placed| before.start);
             let fault = match elsewhere(file, one, from) {
@@ -129,8 +129,14 @@ fn told(file: &File<'_>, wanted: &[Wanted<'_>], at: usize, fault: Fault) -> Faul
     explain::of_hunk(wanted[at].hunk, at, wanted.len(), fault)
 }
 
-/// The uppermost place of a hunk from a line on, by the strictest rule that has one.
-fn upmost<'p>(file: &File<'_>, one: &Wanted<'p>, from: usize) -> Result<Option<(usize, LineRule, Search<'p>)>, Fault> {
+/// The uppermost place of a hunk from a line on, by the strictest rule that has one. Where a stricter rule has one above,
+/// among the hunks before it (`placed`), that is what is meant, and it is out of order.
+fn upmost<'p>(
+    file: &File<'_>,
+    one: &Wanted<'p>,
+    from: usize,
+    placed: &[Placed],
+) -> Result<Option<(usize, LineRule, Search<'p>)>, Fault> {
     let scope = anchors::scope(file, one.hunk)?;
     let count = file.count();
     if one.old.is_empty() {
@@ -145,16 +151,35 @@ fn upmost<'p>(file: &File<'_>, one: &Wanted<'p>, from: usize) -> Result<Option<(
     if !one.hunk.anchors.is_empty() {
         regions.push(vec![cut(&scope.outer, &within)]);
     }
+    let mut out_of_order = None;
     for region in regions {
         for rule in LineRule::ALL {
             let Some(run) = file.run(&one.old, rule) else { continue };
             let starts = region.iter().map(|range| range.start.max(from)..range.end);
             if let Some(first) = starts.filter_map(|range| file.first(&run, &range)).min() {
+                if let Some(start) = out_of_order {
+                    return Err(explain::out_of_order(start, placed.last().map(|before| before.start)));
+                }
                 return Ok(Some((first, rule, Search::Lines(run, region))));
             }
+            let above = region.iter().map(|range| range.start..range.end.min(from));
+            out_of_order = out_of_order.or_else(|| above.filter_map(|range| beside(file, &run, range, placed)).min());
         }
     }
     Ok(None)
+}
+
+/// Where lines begin, of `starts`, that no hunk placed before has taken.
+fn beside(file: &File<'_>, run: &Run<'_>, mut starts: Range<usize>, placed: &[Placed]) -> Option<usize> {
+    while let Some(start) = file.first(run, &starts) {
+        let end = start + run.count();
+        let next = placed.partition_point(|one| one.start < end);
+        if placed[..next].last().is_none_or(|one| one.start + one.len <= start) {
+            return Some(start);
+        }
+        starts.start = start + 1;
+    }
+    None
 }
 
 /// Where a hunk that only adds may go; `None` if it does not say.

@@ -305,3 +305,15 @@ fn how_a_hunk_was_found_is_told() {
         assert_eq!((found.strategy, found.before, found.after), (strategy, before, after), "{patch}");
     }
 }
+
+/// What stands above the hunk before it to the byte is meant, and not what is somewhat like it below.
+#[test]
+fn a_hunk_out_of_order_is_not_put_where_it_only_nearly_fits() {
+    let patch = |body: &str| format!("*** Begin Patch\n*** Update File: f\n{body}*** End Patch\n");
+    let first = "@@\n-head\n+HEAD\n@@\n-call();\n+other();\n";
+    let fault = one("call();\nhead\n    call();\n", &patch(first)).unwrap_err();
+    assert!(fault.message.contains("order"), "{}", fault.message);
+    // What the hunk before it has taken is no other place.
+    let twice = "@@\n-call();\n+one();\n@@\n-call();\n+two();\n";
+    assert_eq!(one("call();\n    call();\n", &patch(twice)).unwrap(), "one();\n    two();\n");
+}

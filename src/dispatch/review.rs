@@ -158,16 +158,10 @@ impl Dispatch {
         let selection = self.selected(&params).await?;
         let kept = self.workspace.checkpoints.keep(&selection);
         for one in &kept {
-            self.review.verdicts.judged(&one.by.session, Verdict::Kept, &place(one), None);
+            self.review.verdicts.judged(&one.by.session, Verdict::Kept, &place(one));
         }
         self.changes_changed(kept.iter().map(|one| one.target.uri.clone()).collect());
         Ok(KeepResult { kept: kept.into_iter().map(|one| one.hunk).collect() })
-    }
-
-    /// A person judged something that a session proposed, with their own words where there are any: its model is told
-    /// with its next result.
-    pub fn judged(&self, session: &str, verdict: Verdict, place: &str, feedback: Option<&str>) {
-        self.review.verdicts.judged(session, verdict, place, feedback);
     }
 
     /// Which changes are meant, once the files with them have been looked at.

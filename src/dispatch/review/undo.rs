@@ -177,7 +177,7 @@ impl Dispatch {
                 let told = told(hunk, &came);
                 if told.outcome != Outcome::Left {
                     let verdicts = &self.review.verdicts;
-                    verdicts.judged(&hunk.by.session, Verdict::Undone, &super::place(hunk), None);
+                    verdicts.judged(&hunk.by.session, Verdict::Undone, &super::place(hunk));
                 }
                 result.hunks.push(told);
             }
@@ -309,7 +309,7 @@ impl Dispatch {
                 crate::workspace::checkpoints::Selection { hunk: Some(hunk.hunk_id.clone()), ..Default::default() };
             for pending in checkpoints.pending(&selection) {
                 let verdicts = &self.review.verdicts;
-                verdicts.judged(&pending.by.session, Verdict::Restored, &super::place(&pending), None);
+                verdicts.judged(&pending.by.session, Verdict::Restored, &super::place(&pending));
             }
         }
         self.told_undo(&result);

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// At most so many places are named of one kind; of the rest the number is told.
 const NAMED: usize = 8;
 
-/// At most so many bytes of a place's name, or of a person's words, are told.
+/// At most so many bytes of a place's name are told.
 const WORDS: usize = 300;
 
 /// So many are remembered for a session that makes no calls; then the oldest give way.
@@ -21,12 +21,6 @@ pub enum Verdict {
     Undone,
     /// It was undone, and then brought back.
     Restored,
-    /// What was proposed was accepted.
-    Accepted,
-    /// It was accepted with other text.
-    Changed,
-    /// It was rejected.
-    Rejected,
 }
 
 impl Verdict {
@@ -35,9 +29,6 @@ impl Verdict {
             Verdict::Kept => "kept",
             Verdict::Undone => "undid",
             Verdict::Restored => "brought back",
-            Verdict::Accepted => "accepted",
-            Verdict::Changed => "changed and accepted",
-            Verdict::Rejected => "rejected",
         }
     }
 }
@@ -48,18 +39,18 @@ pub struct Verdicts {
     inner: Mutex<BySession>,
 }
 
-/// By session: what was said of which place, and in which words.
-type BySession = BTreeMap<String, Vec<(Verdict, String, Option<String>)>>;
+/// By session: what was said of which place.
+type BySession = BTreeMap<String, Vec<(Verdict, String)>>;
 
 impl Verdicts {
-    /// A person judged a change of a session: where it is (`a.txt line 3`), and their own words, if there are any.
-    pub fn judged(&self, session: &str, verdict: Verdict, place: &str, feedback: Option<&str>) {
+    /// A person judged a change of a session: where it is (`a.txt line 3`).
+    pub fn judged(&self, session: &str, verdict: Verdict, place: &str) {
         let mut inner = self.lock();
         let said = inner.entry(session.to_owned()).or_default();
         let place = short(place);
         // The last word counts.
-        said.retain(|(_, known, _)| *known != place);
-        said.push((verdict, place, feedback.map(short)));
+        said.retain(|(_, known)| *known != place);
+        said.push((verdict, place));
         let surplus = said.len().saturating_sub(REMEMBERED);
         said.drain(..surplus);
     }
@@ -68,13 +59,12 @@ impl Verdicts {
     pub fn take(&self, session: &str) -> Option<String> {
         let said = self.lock().remove(session)?;
         let mut kinds: BTreeMap<Verdict, Vec<String>> = BTreeMap::new();
-        for (verdict, place, feedback) in said {
-            let words = feedback.map_or(place.clone(), |words| format!("{place} (saying: {words})"));
-            kinds.entry(verdict).or_default().push(words);
+        for (verdict, place) in said {
+            kinds.entry(verdict).or_default().push(place);
         }
-        let undone = kinds.contains_key(&Verdict::Undone) || kinds.contains_key(&Verdict::Rejected);
+        let undone = kinds.contains_key(&Verdict::Undone);
         let parts: Vec<String> = kinds.into_iter().map(|(verdict, places)| part(verdict, &places)).collect();
-        let rest = if undone { " Do not make what was undone or rejected again unless you are asked to." } else { "" };
+        let rest = if undone { " Do not make what was undone again unless you are asked to." } else { "" };
         (!parts.is_empty()).then(|| format!("Since then, of your changes the user {}.{rest}", parts.join("; ")))
     }
 
@@ -111,10 +101,10 @@ mod tests {
     #[test]
     fn each_session_is_told_once_and_the_last_word_counts() {
         let verdicts = Verdicts::default();
-        verdicts.judged("one", Verdict::Undone, "a.txt line 3", None);
-        verdicts.judged("one", Verdict::Restored, "a.txt line 3", None);
-        verdicts.judged("one", Verdict::Kept, "b.txt lines 1-2", None);
-        verdicts.judged("two", Verdict::Rejected, "c.txt", Some("too\nlong"));
+        verdicts.judged("one", Verdict::Undone, "a.txt line 3");
+        verdicts.judged("one", Verdict::Restored, "a.txt line 3");
+        verdicts.judged("one", Verdict::Kept, "b.txt lines 1-2");
+        verdicts.judged("two", Verdict::Undone, "c\n.txt");
         assert_eq!(
             verdicts.take("one").as_deref(),
             Some("Since then, of your changes the user kept b.txt lines 1-2; brought back a.txt line 3.")
@@ -123,11 +113,10 @@ mod tests {
         assert_eq!(
             verdicts.take("two").as_deref(),
             Some(
-                "Since then, of your changes the user rejected c.txt (saying: too long). Do not make what was undone or \
-                 rejected again unless you are asked to."
+                "Since then, of your changes the user undid c .txt. Do not make what was undone again unless you are asked to."
             )
         );
-        verdicts.judged("one", Verdict::Kept, "a", None);
+        verdicts.judged("one", Verdict::Kept, "a");
         verdicts.forget("one");
         assert_eq!(verdicts.take("one"), None);
     }
@@ -136,10 +125,10 @@ mod tests {
     fn the_words_are_bounded() {
         let verdicts = Verdicts::default();
         for number in 0..5000 {
-            verdicts.judged("one", Verdict::Kept, &format!("{number} {}", "é".repeat(1000)), Some(&"x".repeat(9000)));
+            verdicts.judged("one", Verdict::Kept, &format!("{number} {}", "é".repeat(1000)));
         }
         let words = verdicts.take("one").unwrap();
-        assert!(words.len() < 2 * NAMED * (WORDS + 20) + 200, "{}", words.len());
+        assert!(words.len() < NAMED * (WORDS + 20) + 200, "{}", words.len());
         assert!(words.ends_with(&format!("and {} more.", REMEMBERED - NAMED)), "{words}");
     }
 }

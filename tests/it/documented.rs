@@ -257,6 +257,8 @@ async fn the_page_has_every_method_and_its_examples_are_real() {
     for heading in headings.iter().filter(|heading| heading.starts_with("ropewalk/")) {
         assert!(METHODS.iter().any(|method| method.name == *heading), "{heading} is not a method");
     }
+    let twice = headings.iter().enumerate().find(|(at, heading)| headings[..*at].contains(heading));
+    assert_eq!(twice, None, "docs/PROTOCOL.md has a heading twice");
     let expected = with_examples(&page, &examples().await);
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         std::fs::write(PAGE, &expected).unwrap();

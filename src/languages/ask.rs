@@ -9,6 +9,7 @@ pub mod calls;
 pub mod edits;
 mod fields;
 mod hover;
+mod indent;
 pub mod places;
 pub mod symbols;
 
@@ -33,11 +34,15 @@ pub use super::client::Unanswered;
 use actions::Action;
 use calls::{Call, Item};
 use edits::{Edits, TextEdits};
+pub use indent::Indent;
 use places::Location;
 use symbols::Symbol;
 
 /// How long one answer may take.
 const DEADLINE: Duration = Duration::from_secs(30);
+
+/// The method that runs a command.
+const RUN: &str = "workspace/executeCommand";
 
 /// How long to wait before asking again when the server says that something changed under it.
 const BACK_OFF: [Duration; 3] = [Duration::from_millis(500), Duration::from_secs(1), Duration::from_secs(2)];
@@ -139,15 +144,6 @@ pub enum Direction {
     Incoming,
     /// What it calls.
     Outgoing,
-}
-
-/// How a text is indented, for a formatter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Indent {
-    /// The width of one step, in columns.
-    pub width: u32,
-    /// By spaces.
-    pub spaces: bool,
 }
 
 impl Languages {
@@ -295,7 +291,7 @@ impl Door {
     /// allowed: it counts as running code.
     pub async fn run(&self, action: &Action) -> Result<Answer<Vec<Edits>>, Unanswered> {
         let Some(command) = action.command() else { return Err(Unanswered::Cannot(Vec::new())) };
-        let reply = self.ask("workspace/executeCommand", None, command.params()).await?;
+        let reply = self.ask(RUN, None, command.params()).await?;
         let read = |edit: &Value| edits::workspace_edit(edit);
         let edits: Result<Vec<Option<Edits>>, String> = reply.edits.iter().map(read).collect();
         let edits = edits.map_err(|why| Unanswered::Failed(unread(&why)))?;
@@ -309,12 +305,11 @@ impl Door {
         range: Option<Range<usize>>,
         indent: Indent,
     ) -> Result<Answer<TextEdits>, Unanswered> {
-        let options = json!({ "tabSize": indent.width, "insertSpaces": indent.spaces });
         let (method, spot) = match range {
             None => ("textDocument/formatting", Spot::Whole),
             Some(range) => ("textDocument/rangeFormatting", Spot::Within(range)),
         };
-        let reply = self.ask(method, Some((subject, spot)), json!({ "options": options })).await?;
+        let reply = self.ask(method, Some((subject, spot)), json!({ "options": indent.options() })).await?;
         let edits = edits::text_edits(&reply.value).map_err(|why| Unanswered::Failed(unread(&why)))?;
         Ok(reply.map(|_| edits))
     }
@@ -337,7 +332,8 @@ impl Door {
             self.client.tell(Command::Ask(Arc::clone(&asking)));
             drop(asking);
             match answer.await.unwrap_or(Err(Unanswered::Gone)) {
-                Err(Unanswered::Modified) => match waits.next() {
+                // What a command did before it gave up, it would do again.
+                Err(Unanswered::Modified) if method != RUN => match waits.next() {
                     Some(wait) => self.clock.sleep(*wait).await,
                     None => return Err(Unanswered::Modified),
                 },

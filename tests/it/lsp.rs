@@ -343,6 +343,20 @@ async fn actions_are_listed_and_done() {
     let result = bench.editor.result(call).await;
     assert!(text(&result).starts_with("fake ran `fake.mend`."), "{result}");
     assert!(bench.buffer().contains("brand_newer()"), "{}", bench.buffer());
+    // Where that edit is not made, it is told all the same that the command ran.
+    bench.open("b.m", "new()\n");
+    let mut arguments = json!({ "operation": "code_actions", "line": 1, "file_path": "b.m" });
+    arguments["apply"] = json!("Run it");
+    arguments["command"] = json!("fake.mend");
+    let call = bench.begin(arguments);
+    let (id, params) = bench.editor.asked("ropewalk/approve").await;
+    let decisions = json!({ "decisions": [{ "callId": params["calls"][0]["callId"], "decision": "once" }] });
+    bench.editor.respond(&id, decisions);
+    bench.editor.serve_edit(Manner::Refuse).await;
+    let result = bench.editor.result(call).await;
+    let told = text(&result);
+    assert!(result["error"]["kind"].is_string() && told.contains("fake ran `fake.mend`."), "{result}");
+    assert!(told.contains("1 of the edits that it asked for then were not made: "), "{result}");
     bench.leave().await;
 }
 

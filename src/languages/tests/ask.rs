@@ -155,6 +155,24 @@ async fn a_server_edits_only_while_a_command_of_ours_runs() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_command_is_run_once_whatever_comes_of_it() {
+    let mut bench = Bench::new();
+    let (doc, mut server, door) = bench.door("a\n").await;
+    let subject = bench.subject(&doc);
+    let asking = tokio::spawn(async move {
+        let action = door.actions(&subject, 0..1).await.unwrap().value.remove(0);
+        door.run(&action).await
+    });
+    let ask = server.expect("textDocument/codeAction").await;
+    server.reply(&ask, json!([{ "title": "Do", "command": "x.run" }])).await;
+    let ask = server.expect("workspace/executeCommand").await;
+    server.fail(&ask, code::CONTENT_MODIFIED, Value::Null).await;
+    let again = tokio::time::timeout(Duration::from_secs(10), server.expect("workspace/executeCommand"));
+    assert!(again.await.is_err(), "it was run again");
+    assert_eq!(asking.await.unwrap().unwrap_err(), Unanswered::Modified);
+}
+
+#[tokio::test(start_paused = true)]
 async fn its_own_problems_are_named_when_it_is_asked_what_to_do() {
     let mut bench = Bench::new();
     let (doc, mut server, door) = bench.door("a\nb\n").await;

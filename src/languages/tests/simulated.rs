@@ -167,7 +167,8 @@ async fn run(mut played: Played, habits: Behaviour) {
     if habits.crash == Crash::InInitialize {
         return;
     }
-    let sync = json!({ "openClose": true, "change": u8::from(!habits.no_changes), "save": true });
+    let sync = json!({ "openClose": true, "change": u8::from(!habits.no_changes),
+        "save": { "includeText": habits.no_changes } });
     let mut capabilities = json!({ "textDocumentSync": sync });
     if habits.pulls && !habits.dynamic {
         capabilities["diagnosticProvider"] = json!({});
@@ -244,6 +245,10 @@ impl Server {
                 self.take(text, params["textDocument"]["version"].as_i64().unwrap()).await;
             }
             "textDocument/didSave" => {
+                // One that takes no changes reads the disk when it is asked.
+                if let Some(text) = params["text"].as_str().filter(|_| !self.habits.pushes) {
+                    text.clone_into(&mut self.text);
+                }
                 self.disk = self.text.clone();
                 if self.habits.disk {
                     let list = diagnostics(&self.disk, Form::Plain);

@@ -215,7 +215,11 @@ async fn symbols_flat_and_nested() {
         (nested, "class N (line 1)\n  method m (line 2)\n(2 symbols in a.m)"),
         (flat, "class N (line 1)\nmethod m (line 2)\n(2 symbols in a.m)"),
         (json!(null), "a.m defines nothing that the server knows of."),
-        (json!([7, { "name": "x" }]), "a.m defines nothing that the server knows of."),
+        (
+            json!([7, { "name": "x" }]),
+            "a.m defines nothing that the server knows of.\n(fake gave 2 more that could not be read, so that this may not be \
+             all)",
+        ),
     ] {
         let mut bench = Bench::new(json!({ "answers": { "textDocument/documentSymbol": answer } }), json!({})).await;
         assert_eq!(bench.told(json!({ "operation": "document_symbols" })).await, expected, "{answer}");
@@ -437,6 +441,24 @@ async fn nonsense_is_told_what_it_lacks() {
         assert!(text(&result).contains(words), "{arguments}: {}", text(&result));
     }
     bench.leave().await;
+}
+
+#[tokio::test]
+async fn an_answer_that_cannot_be_read_is_not_taken_for_nothing() {
+    for (answer, readable, unread) in [
+        (json!(null), "No reference was found.", None),
+        (json!([]), "No reference was found.", None),
+        (json!(7), "No reference was found.", Some("fake gave 1 more that could not be read")),
+        (json!([{ "uri": 1 }, null]), "No reference was found.", Some("fake gave 2 more that could not be read")),
+    ] {
+        let script = json!({ "answers": { "textDocument/references": answer } });
+        let mut bench = Bench::new(script, json!({})).await;
+        let told = bench.told(json!({ "operation": "references", "line": 2, "text": "old" })).await;
+        assert!(told.starts_with(readable), "{answer}: {told}");
+        assert_eq!(told.contains("could not be read"), unread.is_some(), "{answer}: {told}");
+        assert!(told.contains(unread.unwrap_or_default()), "{answer}: {told}");
+        bench.leave().await;
+    }
 }
 
 #[tokio::test]

@@ -56,7 +56,7 @@ async fn offered(desk: &Desk<'_>) -> Result<(Vec<Offered>, Vec<String>), Stop> {
     });
     let said = said.await?;
     let mut all = Vec::new();
-    for (door, Answer { value, seen }) in said.answers {
+    for (door, Answer { value, seen, .. }) in said.answers {
         let each = value.into_iter().map(|action| Offered { door: door.clone(), action, seen: seen.clone() });
         all.extend(each);
     }

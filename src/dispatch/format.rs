@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
 use tracing::warn;
 
 use crate::config::{FormatterMode, FormatterSettings};
 use crate::editor::{AskError, FileChangeKind, FileChanged, Origin};
+use crate::languages::ask::Indent;
 use crate::languages::{Edited, applied, language_of};
 use crate::process::{Exit, Launch};
 use crate::text::{BOM, LineEnd, LineEnds, Splice, Text};
@@ -24,12 +24,6 @@ use super::{Call, Dispatch};
 
 /// What stands for the path of the file in the arguments of a command.
 const FILE: &str = "${file}";
-
-/// The indentation of a text that has none.
-const INDENT: u32 = 4;
-
-/// So many lines of a text show its indentation.
-const LOOKED_AT: usize = 2000;
 
 /// The text is not the one any more that was formatted.
 const MOVED_ON: &str = "it changed meanwhile";
@@ -158,7 +152,7 @@ impl Dispatch {
                 Err(error) => return because(error.to_string()),
             }
         }
-        let options = options(&document.text);
+        let options = Indent::of(&document.text).options();
         match self.languages.format(&document.key, &options, deadline).await {
             Ok(None) => Ok(None),
             Ok(Some(formatted)) if formatted.before != document.text.to_string() => because(MOVED_ON),
@@ -298,29 +292,6 @@ fn root_of(folders: &[PathBuf], path: &Path) -> Option<PathBuf> {
     around.max_by_key(|folder| folder.components().count()).cloned()
 }
 
-/// The protocol's `FormattingOptions`, which a language server is given: the indentation that the text has.
-fn options(text: &Text) -> Value {
-    let (mut tabs, mut steps) = (0usize, [0usize; 9]);
-    let (mut spaced, mut above) = (0usize, 0usize);
-    for line in 0..text.line_count().min(LOOKED_AT) {
-        let line = text.line(line);
-        if line.trim().is_empty() {
-            continue;
-        }
-        let depth = line.bytes().take_while(|byte| *byte == b' ').count();
-        tabs += usize::from(line.starts_with('\t'));
-        spaced += usize::from(depth > 1);
-        if let Some(step) = depth.checked_sub(above).filter(|step| (2..=8).contains(step)) {
-            steps[step] += 1;
-        }
-        above = depth;
-    }
-    let most = steps.iter().copied().max().unwrap_or(0);
-    let step = steps.iter().position(|count| most > 0 && *count == most);
-    let size = step.and_then(|step| u32::try_from(step).ok()).unwrap_or(INDENT);
-    json!({ "tabSize": size, "insertSpaces": tabs <= spaced })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -328,21 +299,6 @@ mod tests {
 
     fn text(text: &str) -> Text {
         Text::new(text, LineBreaks::Lf)
-    }
-
-    #[test]
-    fn the_indentation_is_that_of_the_text() {
-        for (sample, size, spaces) in [
-            ("", 4, true),
-            ("a\nb\n", 4, true),
-            ("a:\n  b\n  c:\n    d\n", 2, true),
-            ("a:\n    b\n\n    c:\n        d\n", 4, true),
-            ("a {\n\tb\n\tc\n}\n", 4, false),
-            // A comment's star is no indentation, and one tab among many spaces is a slip.
-            ("/**\n * a\n */\nf {\n   b\n   c {\n      d\n\te\n", 3, true),
-        ] {
-            assert_eq!(options(&text(sample)), json!({ "tabSize": size, "insertSpaces": spaces }), "{sample:?}");
-        }
     }
 
     #[test]

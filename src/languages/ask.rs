@@ -9,6 +9,7 @@ pub mod calls;
 pub mod edits;
 mod fields;
 mod hover;
+mod indent;
 pub mod places;
 pub mod symbols;
 
@@ -33,11 +34,15 @@ pub use super::client::Unanswered;
 use actions::Action;
 use calls::{Call, Item};
 use edits::{Edits, TextEdits};
+pub use indent::Indent;
 use places::Location;
 use symbols::Symbol;
 
 /// How long one answer may take.
 const DEADLINE: Duration = Duration::from_secs(30);
+
+/// The method that runs a command.
+const RUN: &str = "workspace/executeCommand";
 
 /// How long to wait before asking again when the server says that something changed under it.
 const BACK_OFF: [Duration; 3] = [Duration::from_millis(500), Duration::from_secs(1), Duration::from_secs(2)];
@@ -84,6 +89,8 @@ pub struct Answer<T> {
     pub value: T,
     /// What the server had before it.
     pub seen: Seen,
+    /// So many parts of what it gave could not be read: without them, nothing found is not nothing there.
+    pub unread: usize,
 }
 
 /// What a server had before it when it answered.
@@ -141,15 +148,6 @@ pub enum Direction {
     Outgoing,
 }
 
-/// How a text is indented, for a formatter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Indent {
-    /// The width of one step, in columns.
-    pub width: u32,
-    /// By spaces.
-    pub spaces: bool,
-}
-
 impl Languages {
     /// Who can be asked about a document that was looked at. `thorough`: about more than that document, so that servers
     /// which still read the project are waited for (25 s at most). Ends early, with nobody, on `cancel`.
@@ -201,36 +199,47 @@ impl Door {
             }
         };
         let reply = self.ask(method, Some((subject, Spot::At(at))), fields).await?;
-        Ok(reply.map(|value| places::locations(&value)))
+        let unread = unreadable(&reply.value, |part| places::location(part).is_some());
+        Ok(Answer { unread, ..reply.map(|value| places::locations(&value)) })
     }
 
     /// What a document defines, in the order of the text, each with its depth.
     pub async fn symbols(&self, subject: &Subject) -> Result<Answer<Vec<Symbol>>, Unanswered> {
         let reply = self.ask("textDocument/documentSymbol", Some((subject, Spot::Whole)), json!({})).await?;
-        Ok(reply.map(|value| symbols::of_document(&value)))
+        let unread = unreadable(&reply.value, |part| !symbols::of_document(&json!([part])).is_empty());
+        Ok(Answer { unread, ..reply.map(|value| symbols::of_document(&value)) })
     }
 
     /// What the project defines under names like this one.
     pub async fn workspace_symbols(&self, query: &str) -> Result<Answer<Vec<Symbol>>, Unanswered> {
         let reply = self.ask("workspace/symbol", None, json!({ "query": query })).await?;
-        Ok(reply.map(|value| symbols::of_workspace(&value)))
+        let unread = unreadable(&reply.value, |part| symbols::one(part).is_some());
+        Ok(Answer { unread, ..reply.map(|value| symbols::of_workspace(&value)) })
     }
 
-    /// Where a symbol is that came without a place in its file; as it was, if the server cannot tell.
-    pub async fn placed(&self, symbol: Symbol) -> Symbol {
-        if !symbol.unplaced() {
-            return symbol;
+    /// Where symbols are that came without a place in their file; as they were, where the server cannot tell. At most
+    /// `most` are asked about, and none behind one that got no answer in time.
+    pub async fn placed(&self, mut symbols: Vec<Symbol>, most: usize) -> Vec<Symbol> {
+        for symbol in symbols.iter_mut().filter(|symbol| symbol.unplaced()).take(most) {
+            match self.ask("workspaceSymbol/resolve", None, symbol.raw().clone()).await {
+                Ok(reply) => {
+                    if let Some(found) = symbols::one(&reply.value).filter(|found| !found.unplaced()) {
+                        *symbol = found;
+                    }
+                }
+                Err(Unanswered::Failed(_)) => {}
+                Err(_) => break,
+            }
         }
-        let reply = self.ask("workspaceSymbol/resolve", None, symbol.raw().clone()).await;
-        let resolved = reply.ok().and_then(|reply| symbols::one(&reply.value)).filter(|found| !found.unplaced());
-        resolved.unwrap_or(symbol)
+        symbols
     }
 
     /// The things at a place whose calls can be followed.
     pub async fn callables(&self, subject: &Subject, at: usize) -> Result<Answer<Vec<Item>>, Unanswered> {
         let spot = Some((subject, Spot::At(at)));
         let reply = self.ask("textDocument/prepareCallHierarchy", spot, json!({})).await?;
-        Ok(reply.map(|value| calls::items(&value)))
+        let unread = unreadable(&reply.value, |part| !calls::items(&json!([part])).is_empty());
+        Ok(Answer { unread, ..reply.map(|value| calls::items(&value)) })
     }
 
     /// The calls of, or in, one of them.
@@ -240,7 +249,8 @@ impl Door {
             Direction::Outgoing => "callHierarchy/outgoingCalls",
         };
         let reply = self.ask(method, None, json!({ "item": item.raw() })).await?;
-        Ok(reply.map(|value| calls::calls(&value, direction)))
+        let unread = unreadable(&reply.value, |part| !calls::calls(&json!([part]), direction).is_empty());
+        Ok(Answer { unread, ..reply.map(|value| calls::calls(&value, direction)) })
     }
 
     /// How to rename the thing at a place; `None` if nothing there can be renamed.
@@ -295,7 +305,7 @@ impl Door {
     /// allowed: it counts as running code.
     pub async fn run(&self, action: &Action) -> Result<Answer<Vec<Edits>>, Unanswered> {
         let Some(command) = action.command() else { return Err(Unanswered::Cannot(Vec::new())) };
-        let reply = self.ask("workspace/executeCommand", None, command.params()).await?;
+        let reply = self.ask(RUN, None, command.params()).await?;
         let read = |edit: &Value| edits::workspace_edit(edit);
         let edits: Result<Vec<Option<Edits>>, String> = reply.edits.iter().map(read).collect();
         let edits = edits.map_err(|why| Unanswered::Failed(unread(&why)))?;
@@ -309,12 +319,11 @@ impl Door {
         range: Option<Range<usize>>,
         indent: Indent,
     ) -> Result<Answer<TextEdits>, Unanswered> {
-        let options = json!({ "tabSize": indent.width, "insertSpaces": indent.spaces });
         let (method, spot) = match range {
             None => ("textDocument/formatting", Spot::Whole),
             Some(range) => ("textDocument/rangeFormatting", Spot::Within(range)),
         };
-        let reply = self.ask(method, Some((subject, spot)), json!({ "options": options })).await?;
+        let reply = self.ask(method, Some((subject, spot)), json!({ "options": indent.options() })).await?;
         let edits = edits::text_edits(&reply.value).map_err(|why| Unanswered::Failed(unread(&why)))?;
         Ok(reply.map(|_| edits))
     }
@@ -337,7 +346,8 @@ impl Door {
             self.client.tell(Command::Ask(Arc::clone(&asking)));
             drop(asking);
             match answer.await.unwrap_or(Err(Unanswered::Gone)) {
-                Err(Unanswered::Modified) => match waits.next() {
+                // What a command did before it gave up, it would do again.
+                Err(Unanswered::Modified) if method != RUN => match waits.next() {
                     Some(wait) => self.clock.sleep(*wait).await,
                     None => return Err(Unanswered::Modified),
                 },
@@ -349,7 +359,17 @@ impl Door {
 
 impl Reply {
     fn map<T>(self, read: impl FnOnce(Value) -> T) -> Answer<T> {
-        Answer { value: read(self.value), seen: Seen { encoding: self.encoding, texts: self.texts } }
+        let seen = Seen { encoding: self.encoding, texts: self.texts };
+        Answer { value: read(self.value), seen, unread: 0 }
+    }
+}
+
+/// How many parts of an answer cannot be read: `null` is no part, a list has several, anything else is one.
+fn unreadable(answer: &Value, readable: impl Fn(&Value) -> bool) -> usize {
+    match answer {
+        Value::Null => 0,
+        Value::Array(several) => several.iter().filter(|part| !readable(part)).count(),
+        one => usize::from(!readable(one)),
     }
 }
 

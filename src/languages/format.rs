@@ -125,7 +125,8 @@ pub fn applied(text: &Text, edits: &[TextEdit], encoding: Encoding) -> Result<St
     let mut splices = Vec::with_capacity(edits.len());
     for edit in edits {
         let (splice, clamp) = text.splice_of(edit, encoding);
-        if clamp == Clamp::MidCharacter {
+        // Just behind the text is its end; far behind it is a place of another text.
+        if clamp == Clamp::MidCharacter || edit.range.start.line as usize > text.line_count() {
             let (start, end) = (edit.range.start, edit.range.end);
             return Err(format!(
                 "an edit from {}:{} to {}:{}, which is no place in the text",
@@ -179,6 +180,9 @@ mod tests {
         // Two at one place, in their order; one that ends where the next begins.
         check("ab", json!([edit([0, 1, 0, 1], "x"), edit([0, 1, 0, 1], "y")]), Ok("axyb"));
         check("ab", json!([edit([0, 1, 0, 2], "Y"), edit([0, 0, 0, 1], "X")]), Ok("XY"));
+        // Far behind the text is another text.
+        check("a\n", json!([edit([7, 0, 8, 0], "b\n")]), Err("an edit from 7:0 to 8:0, which is no place in the text"));
+        check("a\n", json!([edit([2, 0, 2, 0], "b\n")]), Ok("a\nb\n"));
         check("a\r\n😀b\r\n", json!([edit([1, 2, 1, 3], "c")]), Ok("a\r\n😀c\r\n"));
         check("😀", json!([edit([0, 1, 0, 2], "c")]), Err("an edit from 0:1 to 0:2, which is no place in the text"));
         check("ab", json!([edit([0, 2, 0, 0], "c")]), Err("an edit from 0:2 to 0:0, which is no place in the text"));

@@ -215,7 +215,11 @@ async fn symbols_flat_and_nested() {
         (nested, "class N (line 1)\n  method m (line 2)\n(2 symbols in a.m)"),
         (flat, "class N (line 1)\nmethod m (line 2)\n(2 symbols in a.m)"),
         (json!(null), "a.m defines nothing that the server knows of."),
-        (json!([7, { "name": "x" }]), "a.m defines nothing that the server knows of."),
+        (
+            json!([7, { "name": "x" }]),
+            "a.m defines nothing that the server knows of.\n(fake gave 2 more that could not be read, so that this may not be \
+             all)",
+        ),
     ] {
         let mut bench = Bench::new(json!({ "answers": { "textDocument/documentSymbol": answer } }), json!({})).await;
         assert_eq!(bench.told(json!({ "operation": "document_symbols" })).await, expected, "{answer}");
@@ -343,6 +347,20 @@ async fn actions_are_listed_and_done() {
     let result = bench.editor.result(call).await;
     assert!(text(&result).starts_with("fake ran `fake.mend`."), "{result}");
     assert!(bench.buffer().contains("brand_newer()"), "{}", bench.buffer());
+    // Where that edit is not made, it is told all the same that the command ran.
+    bench.open("b.m", "new()\n");
+    let mut arguments = json!({ "operation": "code_actions", "line": 1, "file_path": "b.m" });
+    arguments["apply"] = json!("Run it");
+    arguments["command"] = json!("fake.mend");
+    let call = bench.begin(arguments);
+    let (id, params) = bench.editor.asked("ropewalk/approve").await;
+    let decisions = json!({ "decisions": [{ "callId": params["calls"][0]["callId"], "decision": "once" }] });
+    bench.editor.respond(&id, decisions);
+    bench.editor.serve_edit(Manner::Refuse).await;
+    let result = bench.editor.result(call).await;
+    let told = text(&result);
+    assert!(result["error"]["kind"].is_string() && told.contains("fake ran `fake.mend`."), "{result}");
+    assert!(told.contains("1 of the edits that it asked for then were not made: "), "{result}");
     bench.leave().await;
 }
 
@@ -423,6 +441,24 @@ async fn nonsense_is_told_what_it_lacks() {
         assert!(text(&result).contains(words), "{arguments}: {}", text(&result));
     }
     bench.leave().await;
+}
+
+#[tokio::test]
+async fn an_answer_that_cannot_be_read_is_not_taken_for_nothing() {
+    for (answer, readable, unread) in [
+        (json!(null), "No reference was found.", None),
+        (json!([]), "No reference was found.", None),
+        (json!(7), "No reference was found.", Some("fake gave 1 more that could not be read")),
+        (json!([{ "uri": 1 }, null]), "No reference was found.", Some("fake gave 2 more that could not be read")),
+    ] {
+        let script = json!({ "answers": { "textDocument/references": answer } });
+        let mut bench = Bench::new(script, json!({})).await;
+        let told = bench.told(json!({ "operation": "references", "line": 2, "text": "old" })).await;
+        assert!(told.starts_with(readable), "{answer}: {told}");
+        assert_eq!(told.contains("could not be read"), unread.is_some(), "{answer}: {told}");
+        assert!(told.contains(unread.unwrap_or_default()), "{answer}: {told}");
+        bench.leave().await;
+    }
 }
 
 #[tokio::test]

@@ -85,7 +85,8 @@ impl Hub {
         let running = &mut self.running[id];
         // What the process that goes still says is not heard any more.
         running.run += 1;
-        let retry = running.restarts.ended(now).map(|delay| now + delay.max(GONE));
+        running.gone_at = now + GONE;
+        let retry = running.restarts.ended(now).map(|delay| running.gone_at.max(now + delay));
         let why = format!("took more than {mib} MiB of memory and was ended (see `diagnostics.serverMemoryMib`)");
         running.phase = Phase::Down { why, stderr: String::new(), retry };
         self.lost(id);

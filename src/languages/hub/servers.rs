@@ -62,6 +62,8 @@ pub(super) struct Running {
     pub(super) restarts: Restarts,
     /// When a tool last looked at, changed or asked about a document of its.
     pub(super) used: Instant,
+    /// When the process of one that took too much memory will have gone.
+    pub(super) gone_at: Instant,
     /// It was ended, and its process may still be there.
     leaving: bool,
     /// It is started again when that process is gone.
@@ -283,6 +285,7 @@ impl Hub {
             run: 0,
             restarts: Restarts::default(),
             used: now,
+            gone_at: now,
             leaving: false,
             comes_back: false,
             on_save: habits.clone(),
@@ -458,8 +461,13 @@ impl Hub {
         let down: Vec<ServerId> =
             self.running.iter().filter(|running| matches!(running.phase, Phase::Down { .. })).map(|of| of.id).collect();
         for id in if self.over { Vec::new() } else { down } {
-            self.running[id].restarts = Restarts::default();
-            self.start(id);
+            let running = &mut self.running[id];
+            running.restarts = Restarts::default();
+            // Never beside a process that still goes; and what no document needs, the clock puts aside.
+            let at = now.max(running.gone_at);
+            if let Phase::Down { retry, .. } = &mut running.phase {
+                *retry = Some(at);
+            }
         }
         self.docs.values_mut().for_each(super::Doc::look_again);
         let wanted: Vec<Key> = self.docs.iter().filter(|(_, doc)| doc.wanted).map(|(key, _)| key.clone()).collect();

@@ -197,10 +197,14 @@ impl Hub {
     pub(super) fn gone(&mut self, key: &Key, now: Instant) {
         for doc in self.waits.values_mut().flat_map(|waiting| &mut waiting.docs).filter(|doc| doc.key == *key) {
             doc.closed = true;
+            // What was said before went with its text: told without that, it would be no problems at all.
             for source in doc.budgets.keys() {
                 let detail = Some(CLOSED.to_owned());
                 let settled = Settled { verdict: Verdict::Superseded, set: None, at: now, detail };
-                doc.settled.entry(source.clone()).or_insert(settled);
+                let said = doc.settled.entry(source.clone()).or_insert_with(|| settled.clone());
+                if said.verdict == Verdict::Fresh {
+                    *said = settled;
+                }
             }
         }
     }
@@ -436,6 +440,10 @@ impl Hub {
         let settled = |verdict: Verdict, set: Option<Set>, detail: Option<String>| {
             Judged::Settled(Settled { verdict, set, at: now, detail })
         };
+        // One of that name that was opened since is another document, whose texts are numbered anew.
+        if doc.closed {
+            return settled(Verdict::Superseded, None, Some(CLOSED.into()));
+        }
         let track = self.docs.get(&doc.key).and_then(|known| known.tracks.get(source));
         let state = track.map_or(State::Silent, |track| {
             self.habits(source)
@@ -443,9 +451,6 @@ impl Hub {
         });
         if let State::Fresh(set) = state {
             return settled(Verdict::Fresh, Some(set), None);
-        }
-        if doc.closed {
-            return settled(Verdict::Superseded, None, Some(CLOSED.into()));
         }
         if let Some(running) = self.own(source)
             && let Phase::Down { why, stderr, .. } = &running.phase

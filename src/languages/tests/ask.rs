@@ -155,6 +155,44 @@ async fn a_server_edits_only_while_a_command_of_ours_runs() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_that_does_not_tell_where_symbols_are_is_asked_once() {
+    let mut bench = Bench::new();
+    let doc = bench.open("a.py", "a\n");
+    let mut server = bench.server().await;
+    server.initialize(json!({ "workspaceSymbolProvider": { "resolveProvider": true } })).await;
+    let servers = bench.languages.servers_of(&doc, false, &CancellationToken::new()).await;
+    let door = servers.doors.into_iter().next().unwrap();
+    let begun = tokio::time::Instant::now();
+    let asking = tokio::spawn(async move {
+        let found = door.workspace_symbols("a").await.unwrap().value;
+        door.placed(found, 100).await
+    });
+    let ask = server.expect("workspace/symbol").await;
+    let found = vec![json!({ "name": "a", "kind": 12, "location": { "uri": doc.uri } }); 50];
+    server.reply(&ask, json!(found)).await;
+    assert_eq!(asking.await.unwrap().len(), 50);
+    assert!(begun.elapsed() <= Duration::from_secs(31), "{:?}", begun.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_is_run_once_whatever_comes_of_it() {
+    let mut bench = Bench::new();
+    let (doc, mut server, door) = bench.door("a\n").await;
+    let subject = bench.subject(&doc);
+    let asking = tokio::spawn(async move {
+        let action = door.actions(&subject, 0..1).await.unwrap().value.remove(0);
+        door.run(&action).await
+    });
+    let ask = server.expect("textDocument/codeAction").await;
+    server.reply(&ask, json!([{ "title": "Do", "command": "x.run" }])).await;
+    let ask = server.expect("workspace/executeCommand").await;
+    server.fail(&ask, code::CONTENT_MODIFIED, Value::Null).await;
+    let again = tokio::time::timeout(Duration::from_secs(10), server.expect("workspace/executeCommand"));
+    assert!(again.await.is_err(), "it was run again");
+    assert_eq!(asking.await.unwrap().unwrap_err(), Unanswered::Modified);
+}
+
+#[tokio::test(start_paused = true)]
 async fn its_own_problems_are_named_when_it_is_asked_what_to_do() {
     let mut bench = Bench::new();
     let (doc, mut server, door) = bench.door("a\nb\n").await;

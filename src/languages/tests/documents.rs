@@ -47,6 +47,40 @@ async fn the_user_types_into_the_edit() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_document_that_closes_in_the_middle_is_clean_to_nobody() {
+    for again in [None, Some("a\n"), Some("b\n")] {
+        let mut bench = Bench::without(&["pyright"]);
+        let doc = bench.open("a.py", "a\n");
+        let mut servers = vec![bench.server().await, bench.server().await];
+        servers.sort_by(|a, b| b.name.cmp(&a.name));
+        for server in &mut servers {
+            server.initialize(PUSHES()).await;
+            server.publish(&doc.uri, Some(101), json!([])).await;
+        }
+        bench.quiesce().await;
+        let settle = bench.settle(vec![bench.edit(&doc, 0..0, "x\n")]);
+        // One has found an error when the document goes, the other has not answered.
+        for server in &mut servers {
+            server.expect("textDocument/didChange").await;
+        }
+        servers[0].publish(&doc.uri, Some(102), json!([error(0, "bad")])).await;
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        bench.documents.close(&doc.key);
+        if let Some(text) = again {
+            bench.open("a.py", text);
+            bench.replace(&doc, 0..0, "y\n");
+            for server in &mut servers {
+                server.publish(&doc.uri, Some(102), json!([])).await;
+            }
+        }
+        let report = settle.await.unwrap();
+        for source in report.documents[0].sources.iter().filter(|source| source.id != SYNTAX) {
+            assert_eq!(source.verdict, Verdict::Superseded, "{again:?}: {}", told(&report));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_document_that_closes_is_closed_and_one_that_opens_again_is_new() {
     let mut bench = Bench::new();
     let doc = bench.open("a.py", "a\n");

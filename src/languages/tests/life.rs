@@ -262,3 +262,17 @@ async fn trust_that_is_given_anew_is_another_chance_at_once() {
     server.initialize(PUSHES()).await;
     server.expect("textDocument/didOpen").await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn trust_that_changes_starts_nothing_that_nobody_needs() {
+    let mut bench = Bench::new();
+    let doc = bench.open("a.py", "a\n");
+    let mut server = bench.server().await;
+    server.initialize(PUSHES()).await;
+    drop(server);
+    bench.quiesce().await;
+    bench.documents.close(&doc.key);
+    bench.languages.trust_changed();
+    bench.quiesce().await;
+    assert!(bench.started.try_recv().is_err(), "it has no document");
+}

@@ -133,6 +133,8 @@ struct Server {
     version: i64,
     /// The text on the disk.
     disk: String,
+    /// What was saved since, of one that takes no changes.
+    saved: Option<String>,
     changes: u32,
     due: Vec<(Instant, Due)>,
     published: i64,
@@ -167,7 +169,8 @@ async fn run(mut played: Played, habits: Behaviour) {
     if habits.crash == Crash::InInitialize {
         return;
     }
-    let sync = json!({ "openClose": true, "change": u8::from(!habits.no_changes), "save": true });
+    let sync = json!({ "openClose": true, "change": u8::from(!habits.no_changes),
+        "save": { "includeText": habits.no_changes } });
     let mut capabilities = json!({ "textDocumentSync": sync });
     if habits.pulls && !habits.dynamic {
         capabilities["diagnosticProvider"] = json!({});
@@ -186,6 +189,7 @@ async fn run(mut played: Played, habits: Behaviour) {
         text: String::new(),
         version: 0,
         disk: String::new(),
+        saved: None,
         changes: 0,
         due: Vec::new(),
         published: 0,
@@ -244,6 +248,8 @@ impl Server {
                 self.take(text, params["textDocument"]["version"].as_i64().unwrap()).await;
             }
             "textDocument/didSave" => {
+                // One that takes no changes reads the disk when it is asked.
+                self.saved = params["text"].as_str().map(str::to_owned);
                 self.disk = self.text.clone();
                 if self.habits.disk {
                     let list = diagnostics(&self.disk, Form::Plain);
@@ -276,7 +282,7 @@ impl Server {
 
     async fn take(&mut self, text: &str, version: i64) {
         let before = diagnostics(&self.text, Form::Plain);
-        (self.text, self.version) = (text.to_owned(), version);
+        (self.text, self.version, self.saved) = (text.to_owned(), version, None);
         self.due.retain(|(_, due)| matches!(due, Due::Answer(_)));
         if self.habits.floods && self.changes > 0 {
             for _ in 0..100 {
@@ -341,7 +347,11 @@ impl Server {
                     self.played.fail(&ask, code::CONTENT_MODIFIED, Value::Null).await;
                     return true;
                 }
-                let found = if self.habits.disk { json!([]) } else { diagnostics(&self.text, self.habits.form) };
+                let found = if self.habits.disk {
+                    json!([])
+                } else {
+                    diagnostics(self.saved.as_ref().unwrap_or(&self.text), self.habits.form)
+                };
                 self.played.reply(&ask, json!({ "kind": "full", "items": found })).await;
             }
         }

@@ -454,3 +454,20 @@ async fn a_file_that_others_changed_is_read_again() {
     let told = server.expect("textDocument/didChange").await;
     assert_eq!(told["params"]["textDocument"]["version"], 103);
 }
+
+#[tokio::test(start_paused = true)]
+async fn one_that_took_too_much_memory_has_time_to_go_whatever_happens_to_trust() {
+    let mut bench = Bench::new();
+    *lock(&bench.stage.memory) = Some(Arc::new(|| Some(u64::MAX)));
+    bench.open("a.py", "a\n");
+    let mut server = bench.server().await;
+    server.initialize(PUSHES()).await;
+    *lock(&bench.stage.memory) = None;
+    let asked = server.expect("shutdown").await;
+    bench.languages.trust_changed();
+    bench.quiesce().await;
+    assert!(bench.started.try_recv().is_err(), "the first is still there");
+    server.reply(&asked, Value::Null).await;
+    drop(server);
+    bench.server().await.initialize(PUSHES()).await;
+}

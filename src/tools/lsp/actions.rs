@@ -6,7 +6,7 @@ use std::ops::Range;
 use serde_json::{Value, json};
 
 use crate::languages::ask::actions::Action;
-use crate::languages::ask::{Answer, Door, Seen};
+use crate::languages::ask::{Answer, Door, Seen, Unanswered};
 use crate::languages::problems::clean;
 use crate::tool::{Content, ErrorKind, NestedCall, NestedResult, Outcome, ToolError};
 use crate::tools::lsp_edit::{Collected, NAME, Waiting};
@@ -56,7 +56,7 @@ async fn offered(desk: &Desk<'_>) -> Result<(Vec<Offered>, Vec<String>), Stop> {
     });
     let said = said.await?;
     let mut all = Vec::new();
-    for (door, Answer { value, seen }) in said.answers {
+    for (door, Answer { value, seen, .. }) in said.answers {
         let each = value.into_iter().map(|action| Offered { door: door.clone(), action, seen: seen.clone() });
         all.extend(each);
     }
@@ -151,7 +151,7 @@ async fn chosen(desk: &Desk<'_>) -> Result<Offered, Stop> {
     }
     let action = match door.resolved(action).await {
         Ok(action) => action,
-        Err(crate::languages::ask::Unanswered::Moved) => return Err(Stop::Moved),
+        Err(Unanswered::Moved) => return Err(Stop::Moved),
         Err(other) => {
             let message = format!("{wanted:?} was not done: {}.", why(&door.name, &other));
             return fail(ErrorKind::Failed, message);
@@ -213,20 +213,23 @@ pub(super) async fn run(desk: &Desk<'_>, collected: &Collected) -> Result<Outcom
     let answer = match door.run(&action).await {
         Ok(answer) => answer,
         Err(unanswered) => {
-            let offers = matches!(unanswered, crate::languages::ask::Unanswered::Cannot(_));
-            let why = if offers {
-                format!("`{wanted}` is a command for an editor, which {} does not run itself", door.name)
-            } else {
-                why(&door.name, &unanswered)
-            };
-            let before = if told.is_empty() { "" } else { " Its edit was made before." };
-            return Err(ToolError::new(ErrorKind::Failed, format!("{name:?} was not done: {why}.{before}")).into());
+            let message = unfinished(&name, wanted, &door.name, &unanswered, !told.is_empty());
+            return Err(ToolError::new(ErrorKind::Failed, message).into());
         }
     };
     told.insert(0, format!("{} ran `{wanted}`.", door.name));
+    let mut left = answer.value.len();
     for edits in answer.value {
         let waiting = Waiting { label: name.clone(), edits, seen: answer.seen.clone() };
-        told.push(words(&made(desk, collected, waiting).await)?);
+        match words(&made(desk, collected, waiting).await) {
+            Ok(words) => told.push(words),
+            // What was done before it stays done, and has to be known.
+            Err(error) => {
+                told.push(format!("{left} of the edits that it asked for then were not made: {}", error.message));
+                return Err(ToolError::new(error.kind, told.join("\n")).into());
+            }
+        }
+        left -= 1;
     }
     if told.len() == 1 {
         told.push("It asked for no edit.".to_owned());
@@ -238,6 +241,23 @@ pub(super) async fn run(desk: &Desk<'_>, collected: &Collected) -> Result<Outcom
     })
 }
 
+/// What is said of a command that did not come to a good end. `edited`: the edit of its action was made before.
+fn unfinished(name: &str, command: &str, server: &str, unanswered: &Unanswered, edited: bool) -> String {
+    let before = if edited { " Its edit was made before." } else { "" };
+    match unanswered {
+        Unanswered::Cannot(_) => format!(
+            "{name:?} was not done: `{command}` is a command for an editor, which {server} does not run itself.{before}"
+        ),
+        // It was sent, and nobody has said that it did nothing.
+        Unanswered::Late | Unanswered::Gone | Unanswered::Modified => format!(
+            "{name:?} was not done to its end: {}. What `{command}` did until then is not known; no edit that it asked for \
+             was made.{before}",
+            why(server, unanswered)
+        ),
+        other => format!("{name:?} was not done: {}.{before}", why(server, other)),
+    }
+}
+
 async fn made(desk: &Desk<'_>, collected: &Collected, waiting: Waiting) -> NestedResult {
     let id = collected.put(waiting);
     let arguments = json!({ "edit": id });
@@ -247,7 +267,7 @@ async fn made(desk: &Desk<'_>, collected: &Collected, waiting: Waiting) -> Neste
     result
 }
 
-fn words(result: &NestedResult) -> Result<String, Stop> {
+fn words(result: &NestedResult) -> Result<String, ToolError> {
     let text = |content: &Content| match content {
         Content::Text { text } => Some(text.clone()),
         Content::Image { .. } => None,
@@ -255,6 +275,32 @@ fn words(result: &NestedResult) -> Result<String, Stop> {
     let text = result.content.iter().filter_map(text).collect::<Vec<_>>().join("\n");
     match result.failed {
         None => Ok(text),
-        Some(kind) => Err(ToolError::new(kind, text).into()),
+        Some(kind) => Err(ToolError::new(kind, text)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_says_that_a_command_did_nothing_where_that_is_not_known() {
+        for (unanswered, edited, told) in [
+            (Unanswered::Failed("no".into()), false, "\"Fix\" was not done: s says: no."),
+            (Unanswered::Failed("no".into()), true, "\"Fix\" was not done: s says: no. Its edit was made before."),
+            (
+                Unanswered::Late,
+                false,
+                "\"Fix\" was not done to its end: s did not answer in time. What `x` did until then is not known; no edit \
+                 that it asked for was made.",
+            ),
+            (
+                Unanswered::Cannot(Vec::new()),
+                false,
+                "\"Fix\" was not done: `x` is a command for an editor, which s does not run itself.",
+            ),
+        ] {
+            assert_eq!(unfinished("Fix", "x", "s", &unanswered, edited), told, "{unanswered:?}");
+        }
     }
 }

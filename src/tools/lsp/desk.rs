@@ -5,7 +5,7 @@ use std::future::Future;
 use futures_util::future::join_all;
 use serde_json::json;
 
-use crate::languages::ask::{Door, Servers, Subject, Unanswered};
+use crate::languages::ask::{Answer, Door, Servers, Subject, Unanswered};
 use crate::permissions::visible;
 use crate::tool::{Content, Context, ErrorKind, Outcome, ToolError};
 use crate::workspace::Target;
@@ -47,7 +47,7 @@ pub(super) struct Desk<'a> {
 /// What the servers said.
 pub(super) struct Said<T> {
     /// Each answer with the server that gave it, in the order of the servers.
-    pub(super) answers: Vec<(Door, T)>,
+    pub(super) answers: Vec<(Door, Answer<T>)>,
     /// What to know of the answers: who did not answer, who may not know everything yet.
     pub(super) notes: Vec<String>,
 }
@@ -98,7 +98,7 @@ impl<'a> Desk<'a> {
     /// Asks every server. At least one has answered.
     pub(super) async fn ask<T, F>(&self, question: impl Fn(Door) -> F) -> Result<Said<T>, Stop>
     where
-        F: Future<Output = Result<T, Unanswered>>,
+        F: Future<Output = Result<Answer<T>, Unanswered>>,
     {
         let doors = &self.servers.doors;
         let asked = join_all(doors.iter().map(|door| question(door.clone())));
@@ -109,7 +109,10 @@ impl<'a> Desk<'a> {
         let (mut said, mut cannot) = (Said { answers: Vec::new(), notes: Vec::new() }, Vec::new());
         for (door, answer) in doors.iter().zip(asked) {
             match answer {
-                Ok(answer) => said.answers.push((door.clone(), answer)),
+                Ok(answer) => {
+                    said.notes.extend(unread(&door.name, answer.unread));
+                    said.answers.push((door.clone(), answer));
+                }
                 Err(Unanswered::Moved) => return Err(Stop::Moved),
                 Err(Unanswered::Cannot(offers)) => cannot.push((door, offers)),
                 Err(other) => said.notes.push(why(&door.name, &other)),
@@ -193,6 +196,11 @@ pub(super) fn words(arguments: &Arguments, text: &str) -> Outcome {
 
 fn cancelled() -> ToolError {
     ToolError::new(ErrorKind::Cancelled, "The call was cancelled while a server was asked; nothing was changed.")
+}
+
+/// That parts of an answer could not be read, if there are any.
+pub(super) fn unread(name: &str, parts: usize) -> Option<String> {
+    (parts > 0).then(|| format!("{name} gave {parts} more that could not be read, so that this may not be all"))
 }
 
 /// Why a server gave no answer, as a phrase.

@@ -119,8 +119,7 @@ async fn workspace_symbols(desk: &Desk<'_>) -> Result<Outcome, Stop> {
     let Said { answers, notes } = desk.ask(|door| async move { door.workspace_symbols(query).await }).await?;
     let (mut files, mut rows) = (Files::new(desk), Vec::new());
     for (door, answer) in answers {
-        for symbol in answer.value {
-            let symbol = door.placed(symbol).await;
+        for symbol in door.placed(answer.value, desk.arguments.limit).await {
             let of = symbol.container.as_ref().map(|of| format!(" in {of}")).unwrap_or_default();
             let label = clean(&format!("{} {}{of}", symbol.kind, symbol.name), 200).replace('\n', " ");
             rows.push(files.row(&symbol.place, &answer.seen, label).await);
@@ -142,6 +141,7 @@ async fn calls(desk: &Desk<'_>, direction: Direction) -> Result<Outcome, Stop> {
                     continue;
                 }
             };
+            notes.extend(super::desk::unread(&door.name, answer.unread));
             for call in &answer.value {
                 let uri = match direction {
                     Direction::Incoming => &call.item.place.uri,

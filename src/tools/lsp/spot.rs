@@ -31,11 +31,11 @@ pub(super) fn spot(text: &Text, arguments: &Arguments, shown: &str) -> Result<Sp
                 ErrorKind::NotFound,
                 format!("{shown} does not have {wanted:?}. Look for it with `grep`, or give `line` and `text`."),
             )),
-            (1, _) => Ok(Spot::At(found[0])),
-            (count, Some(which)) => found
-                .get(which.saturating_sub(1))
-                .map(|at| Spot::At(*at))
-                .ok_or_else(|| wrong(format!("{shown} has {wanted:?} {count} times; there is no occurrence {which}."))),
+            (1, None) => Ok(Spot::At(found[0])),
+            (count, Some(which)) => found.get(which.saturating_sub(1)).map(|at| Spot::At(*at)).ok_or_else(|| {
+                let times = if count == 1 { "once".to_owned() } else { format!("{count} times") };
+                wrong(format!("{shown} has {wanted:?} {times}; there is no occurrence {which}."))
+            }),
             (_, None) if symbol.is_some() => Ok(Spot::Several(found)),
             (_, None) => Err(ambiguous(text, wanted, &found, shown)),
         };
@@ -180,6 +180,8 @@ mod tests {
         check(json!({ "symbol": "a" }), "[4, 10, 43]");
         check(json!({ "symbol": "a", "occurrence": 3 }), "a\n");
         check(json!({ "symbol": "ab" }), "ab\"; a");
+        check(json!({ "symbol": "ab", "occurrence": 1 }), "ab\"; a");
+        check(json!({ "symbol": "ab", "occurrence": 2 }), "f has \"ab\" once; there is no occurrence 2.");
         check(json!({ "text": "b(a" }), "b(a);\n");
         check(json!({ "symbol": "zz" }), "f does not have \"zz\". Look for it with `grep`, or give `line` and `text`.");
         check(

@@ -135,6 +135,12 @@ impl Hub {
         if on_save && running.server.checks_on_save.is_none() && saved != Some(doc.now().rev) {
             return;
         }
+        // What bears the number of an older text is not about the saved one.
+        let older =
+            version.is_some_and(|version| doc.at(version).is_some() && saved.is_some_and(|saved| version < saved));
+        if on_save && older {
+            return;
+        }
         let noise = running.work.noise();
         let habits = if on_save { &mut running.on_save } else { &mut running.habits };
         if let (true, Some(saved)) = (on_save, saved) {
@@ -267,7 +273,9 @@ impl Hub {
         let noise = editor.work.noise();
         let habits = if on_save { &mut editor.on_save } else { &mut editor.habits };
         let has = if on_save { doc.saved } else { Some(doc.now().rev) };
-        if on_save && has != Some(doc.now().rev) {
+        let told = version.filter(|_| stamp == StampedBy::Server).and_then(|version| doc.rev_of(version));
+        let older = told.is_some_and(|told| has.is_some_and(|has| told < has));
+        if on_save && (has != Some(doc.now().rev) || older) {
             return;
         }
         let track = doc.tracks.entry(id.clone()).or_default();

@@ -70,7 +70,9 @@ fn behaviour() -> impl Strategy<Value = Behaviour> {
                 progress: progress && stamps == Stamps::None && asking > 1,
                 wedged: wedged && check_ms % 4 == 0,
                 floods: floods && stamps == Stamps::Honest,
-                no_changes: no_changes && check_ms % 5 == 0,
+                // What a check that began before a save and has no number is about, nobody can tell (DESIGN 6 takes it for
+                // the saved text after a quiet window).
+                no_changes: no_changes && check_ms % 5 == 0 && stamps == Stamps::Honest,
                 modified,
                 form,
                 crash,
@@ -168,7 +170,8 @@ async fn run(servers: Vec<Behaviour>, steps: Vec<Step>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 120, ..ProptestConfig::default() })]
+    // Half as many as others, for each takes its time; more where more are asked for.
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 2, ..ProptestConfig::default() })]
 
     #[test]
     fn no_errors_is_never_said_of_a_text_that_has_some(

@@ -211,6 +211,7 @@ impl Call<'_> {
         Limits {
             tool: traits.name,
             deadline: traits.deadline,
+            winds_down: self.entry.tool.winds_down(),
             clock: &*self.context.workspace.ports.clock,
             cancel: &self.context.cancel,
             lineage: self.lineage.map(|lineage| &**lineage),
@@ -509,6 +510,7 @@ impl Dispatch {
             slot: self.slot(None),
             progress: Progress::default(),
             jobs: Arc::clone(&self.jobs),
+            programs: self.hooks.programs(),
             call: Arc::from(""),
         }
     }

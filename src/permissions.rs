@@ -5,6 +5,7 @@ mod glob;
 mod names;
 mod policy;
 mod rules;
+pub mod shell;
 mod suggest;
 
 use std::collections::BTreeMap;
@@ -94,6 +95,8 @@ pub enum Rule {
     Write,
     /// What a call does depends on its input: one that writes is judged as a write, one that does not as a read.
     ReadOrWrite,
+    /// Calls run a command line, which is looked into.
+    Shell,
     /// Calls touch nothing but what the session itself remembers.
     Session,
     /// Nothing is known of the tool: a person is asked about each call.
@@ -103,6 +106,7 @@ pub enum Rule {
 /// The rule of each tool, sorted by name.
 const RULES: &[(&str, Rule)] = &[
     ("apply_patch", Rule::Write),
+    ("bash", Rule::Shell),
     ("edit", Rule::Write),
     ("file_search", Rule::Read),
     ("glob", Rule::Read),
@@ -111,6 +115,7 @@ const RULES: &[(&str, Rule)] = &[
     ("ls", Rule::Read),
     ("lsp", Rule::ReadOrWrite),
     ("lsp_edit", Rule::Write),
+    ("monitor", Rule::Shell),
     ("multi_edit", Rule::Write),
     ("output", Rule::Read),
     ("read", Rule::Read),
@@ -130,7 +135,7 @@ impl Rule {
         match self {
             Rule::Read | Rule::Session => Requirement::Auto,
             Rule::Write | Rule::ReadOrWrite => Requirement::Suggest,
-            Rule::Unknown => Requirement::Required,
+            Rule::Shell | Rule::Unknown => Requirement::Required,
         }
     }
 
@@ -138,7 +143,7 @@ impl Rule {
     fn changes(self) -> bool {
         match self {
             Rule::Read | Rule::ReadOrWrite | Rule::Session => false,
-            Rule::Write | Rule::Unknown => true,
+            Rule::Write | Rule::Shell | Rule::Unknown => true,
         }
     }
 }

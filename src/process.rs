@@ -8,13 +8,15 @@
 //! (`setsid`) is not reached, and when we are killed ourselves (SIGKILL), nobody is left to signal anybody. Children that
 //! read their standard input notice its end even then; one that does not look at it stays.
 
+mod command;
 mod environment;
 mod memory;
 mod programs;
 mod tail;
 
+pub use command::{Command, Confine, Ended, Input, Piece, Process, Running, Stream};
 pub use memory::resident;
-pub use programs::{PlayedPrograms, Programs, Started, SystemPrograms};
+pub use programs::{Played, PlayedPrograms, Programs, Started, SystemPrograms};
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -98,6 +100,28 @@ pub struct Spawned {
 
 /// Starts a program in a process group of its own. Errors are the operating system's (not found, not executable).
 pub fn spawn(launch: &Launch, clock: &Arc<dyn Clock>) -> io::Result<Spawned> {
+    let (group, pipes) = start(launch)?;
+    let stderr = Arc::new(Mutex::new(Tail::new(TAIL_BYTES)));
+    let drain = drain(pipes.stderr, Arc::clone(&stderr));
+    Ok(watched(group, pipes.stdin, pipes.stdout, stderr, drain, clock))
+}
+
+/// The same, with its error stream to read.
+fn spawn_with_stderr(launch: &Launch, clock: &Arc<dyn Clock>) -> io::Result<(Spawned, ChildStderr)> {
+    let (group, pipes) = start(launch)?;
+    let stderr = Arc::new(Mutex::new(Tail::new(0)));
+    let spawned = watched(group, pipes.stdin, pipes.stdout, stderr, std::future::ready(()), clock);
+    Ok((spawned, pipes.stderr))
+}
+
+/// The pipes of a child.
+struct Pipes {
+    stdin: ChildStdin,
+    stdout: ChildStdout,
+    stderr: ChildStderr,
+}
+
+fn start(launch: &Launch) -> io::Result<(Group, Pipes)> {
     let mut command = CommandWrap::with_new(&launch.program, |command| {
         command
             .args(&launch.args)
@@ -115,13 +139,23 @@ pub fn spawn(launch: &Launch, clock: &Arc<dyn Clock>) -> io::Result<Spawned> {
     let missing = || io::Error::other("the child has no pipe");
     let stdin = group.child.stdin().take().ok_or_else(missing)?;
     let stdout = group.child.stdout().take().ok_or_else(missing)?;
-    let errors = group.child.stderr().take().ok_or_else(missing)?;
+    let stderr = group.child.stderr().take().ok_or_else(missing)?;
+    Ok((group, Pipes { stdin, stdout, stderr }))
+}
+
+fn watched(
+    group: Group,
+    stdin: ChildStdin,
+    stdout: ChildStdout,
+    stderr: Arc<Mutex<Tail>>,
+    drain: impl Future<Output = ()> + Send + 'static,
+    clock: &Arc<dyn Clock>,
+) -> Spawned {
     let id = group.child.id().unwrap_or_default();
-    let stderr = Arc::new(Mutex::new(Tail::new(TAIL_BYTES)));
     let (tell, exit) = watch::channel(None);
     let (stop, stops) = mpsc::unbounded_channel();
-    tokio::spawn(keep(group, errors, Arc::clone(&stderr), tell, stops, Arc::clone(clock)));
-    Ok(Spawned { child: Child { id, stderr, exit, stop }, stdin, stdout })
+    tokio::spawn(keep(group, drain, tell, stops, Arc::clone(clock)));
+    Spawned { child: Child { id, stderr, exit, stop }, stdin, stdout }
 }
 
 impl Child {
@@ -177,13 +211,12 @@ impl Drop for Group {
 /// Watches one child to its end.
 async fn keep(
     mut group: Group,
-    errors: ChildStderr,
-    stderr: Arc<Mutex<Tail>>,
+    drain: impl Future<Output = ()> + Send + 'static,
     tell: watch::Sender<Option<Exit>>,
     mut stops: mpsc::UnboundedReceiver<Duration>,
     clock: Arc<dyn Clock>,
 ) {
-    let drain = tokio::spawn(drain(errors, stderr));
+    let drain = tokio::spawn(drain);
     let mut kill_at = None;
     let status = loop {
         let force = async {

@@ -25,6 +25,7 @@ pub use slot::{Listed, NestedCall, NestedResult, Slot};
 use crate::jobs::Jobs;
 use crate::languages::Languages;
 use crate::outputs::OutputKind;
+use crate::process::Programs;
 use crate::sessions::Session;
 use crate::workspace::{FileChange, Refusal, RefusalKind, Workspace};
 
@@ -107,6 +108,8 @@ pub struct Context {
     pub progress: Progress,
     /// Work that goes on when the call has ended.
     pub jobs: Arc<Jobs>,
+    /// Programs to find and to start.
+    pub programs: Arc<dyn Programs>,
     /// The caller's name for the call: what it shows is forgotten by that name.
     pub call: Arc<str>,
 }
@@ -152,6 +155,17 @@ pub struct Outcome {
     pub external: Option<String>,
     /// The text is a view of an output that is kept already: it is not kept again.
     pub view_of: Option<ViewOf>,
+    /// The call failed all the same, and how; `content` is its words, kept and cut as any output.
+    pub failed: Option<Failed>,
+}
+
+/// How a call failed that has an output all the same.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failed {
+    /// What kind.
+    pub kind: ErrorKind,
+    /// The details as data.
+    pub data: Option<Value>,
 }
 
 /// Which output a text is a view of.
@@ -260,6 +274,9 @@ pub trait Tool: Send + Sync + 'static {
     /// Whether it is kept out of every list; it can be called all the same, by its exact name.
     const HIDDEN: bool = false;
 
+    /// A call that is cancelled may go on for so long, to end what it began and to give what it has.
+    const WINDS_DOWN: Duration = Duration::ZERO;
+
     /// What the call reaches.
     fn access(&self, arguments: &Self::Arguments) -> Access;
 
@@ -287,6 +304,10 @@ pub trait AnyTool: Send + Sync + 'static {
     /// See [`Tool::HIDDEN`].
     fn hidden(&self) -> bool {
         false
+    }
+    /// See [`Tool::WINDS_DOWN`].
+    fn winds_down(&self) -> Duration {
+        Duration::ZERO
     }
     /// Whether it runs in somebody else's process: what it does there is only that one's word.
     fn elsewhere(&self) -> bool {

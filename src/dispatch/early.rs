@@ -91,7 +91,7 @@ impl Dispatch {
         tokio::spawn(async move {
             let traits = entry.traits();
             let limits =
-                Limits { tool: traits.name, deadline: traits.deadline, clock: &*clock, cancel: &token, lineage: None };
+                Limits::plain(&traits, &*clock, &token);
             let work = limits.bound(async { Ok(read(&entry, given, &context).await) });
             let outcome = contained(traits.name, work).await.and_then(|done| done).ok().flatten();
             // An error means that nobody wants it any more.

@@ -22,6 +22,8 @@ const RETRY_AFTER: Duration = Duration::from_millis(200);
 pub(super) struct Limits<'a> {
     pub tool: &'a str,
     pub deadline: Duration,
+    /// Cancelled, it may go on for so long.
+    pub winds_down: Duration,
     pub clock: &'a dyn Clock,
     pub cancel: &'a CancellationToken,
     /// The call, whose time does not run while it waits for calls it made.
@@ -62,12 +64,25 @@ pub(super) async fn ran(call: &Call<'_>) -> Result<Outcome, ToolError> {
     }
 }
 
-impl Limits<'_> {
-    /// The work's result, or why it has none. Work that is cancelled or too late is dropped where it waits.
+impl<'a> Limits<'a> {
+    /// Those of work that is no call of its own.
+    pub(super) fn plain(traits: &Traits<'a>, clock: &'a dyn Clock, cancel: &'a CancellationToken) -> Limits<'a> {
+        let winds_down = Duration::ZERO;
+        Limits { tool: traits.name, deadline: traits.deadline, winds_down, clock, cancel, lineage: None }
+    }
+
+    /// The work's result, or why it has none. Work that is cancelled or too late is dropped where it waits, once the time
+    /// is over that it may take to end by itself.
     pub(super) async fn bound<T>(&self, work: impl Future<Output = Result<T, ToolError>>) -> Result<T, ToolError> {
+        let cancel = async {
+            self.cancel.cancelled().await;
+            if !self.winds_down.is_zero() {
+                self.clock.sleep(self.winds_down).await;
+            }
+        };
         tokio::select! {
             biased;
-            () = self.cancel.cancelled() => Err(cancelled("while it ran")),
+            () = cancel => Err(cancelled("while it ran")),
             done = contained(self.tool, work) => done.unwrap_or_else(Err),
             () = self.overdue() => Err(late(self.tool, self.deadline)),
         }

@@ -245,7 +245,7 @@ fn edited(call: &Call<'_>) -> Option<String> {
 /// The error that a call ended with.
 pub(super) fn failure(done: &Result<Done, ToolError>) -> Option<&ToolError> {
     match done {
-        Ok(Done::FailedElsewhere { error, .. }) | Err(error) => Some(error),
+        Ok(Done::FailedElsewhere { error, .. } | Done::FailedAfter { error, .. }) | Err(error) => Some(error),
         Ok(Done::Ran(_) | Done::Changed) => None,
     }
 }

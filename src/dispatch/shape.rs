@@ -13,7 +13,7 @@ use crate::outputs::{
     Budget, Cut, How, NewOutput, OutputKind, Text, classify, display, external, head_end, line_count, present,
 };
 use crate::sessions::Session;
-use crate::tool::{Access, Capability, Content, ErrorKind, Outcome, ToolError, Traits, ViewOf};
+use crate::tool::{Access, Capability, Content, ErrorKind, Failed, Outcome, ToolError, Traits, ViewOf};
 
 use super::bounds::{Bounded, bound};
 use super::call::{CallError, CallResult, OutputInfo, Status, Timing};
@@ -26,6 +26,8 @@ pub(super) enum Done {
     Ran(Outcome),
     /// It ran and failed, with words that come from elsewhere.
     FailedElsewhere { error: ToolError, source: String },
+    /// It ran and failed, and what it put out is told all the same.
+    FailedAfter { error: ToolError, outcome: Outcome },
     /// It made its changes, which are in [`Made`].
     Changed,
 }
@@ -46,7 +48,13 @@ impl Done {
             (Ok(mut outcome), source) => {
                 outcome.external = outcome.external.or(source);
                 outcome.kind = outcome.kind.or_else(|| access.commands.first().map(|command| classify(command)));
-                Ok(Done::Ran(outcome))
+                Ok(match outcome.failed.take() {
+                    Some(Failed { kind, data }) => {
+                        let error = ToolError { data, ..ToolError::new(kind, begun(&outcome.content)) };
+                        Done::FailedAfter { error, outcome }
+                    }
+                    None => Done::Ran(outcome),
+                })
             }
             // Those two are our own words.
             (Err(error), Some(source)) if !matches!(error.kind, ErrorKind::Cancelled | ErrorKind::Timeout) => {
@@ -55,6 +63,16 @@ impl Done {
             (Err(error), _) => Err(error),
         }
     }
+}
+
+/// The first line of what a call put out, in short.
+fn begun(content: &[Content]) -> String {
+    const CHARS: usize = 200;
+    let text = content.iter().find_map(|content| match content {
+        Content::Text { text } => text.lines().find(|line| !line.trim().is_empty()),
+        Content::Image { .. } => None,
+    });
+    text.unwrap_or_default().chars().take(CHARS).collect()
 }
 
 /// How a call ended, and what it had changed by then.
@@ -124,6 +142,13 @@ pub(super) fn shape(ending: Ending, named: Named, keeping: &Keeping<'_>, timing:
     let Ending { done, made, news, words: said } = ending;
     let id = format!("o{}", named.number);
     let (mut words, mut others, mut structured, mut failed) = (Words::default(), Vec::new(), None, None);
+    let done = match done {
+        Ok(Done::FailedAfter { error, outcome }) => {
+            failed = Some(error);
+            Ok(Done::Ran(outcome))
+        }
+        done => done,
+    };
     match done {
         Ok(Done::Ran(outcome)) => {
             structured = outcome.structured;
@@ -143,7 +168,7 @@ pub(super) fn shape(ending: Ending, named: Named, keeping: &Keeping<'_>, timing:
             words.external = Some(source);
             failed = Some(error);
         }
-        Ok(Done::Changed) => {}
+        Ok(Done::Changed | Done::FailedAfter { .. }) => {}
         Err(error) => {
             words.body.clone_from(&error.message);
             failed = Some(error);

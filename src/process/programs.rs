@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, duplex, split};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
-use super::{Child, Launch, Printed};
+use super::{Child, Command, Ended, Exit, Launch, Piece, Printed, Process, Running};
 use crate::ports::Clock;
 
 /// Finds and starts programs.
@@ -34,6 +34,8 @@ pub trait Programs: Send + Sync + 'static {
         }
         Ok(printed)
     }
+    /// Starts a command that an agent asked for. Must be called on the runtime. Errors are the operating system's.
+    fn command(&self, command: &Command) -> io::Result<Running>;
 }
 
 /// A program that was just started.
@@ -76,15 +78,32 @@ impl Programs for SystemPrograms {
     async fn filter(&self, launch: &Launch, input: &str, limit: u64, deadline: Duration) -> io::Result<Printed> {
         super::filter(launch, input, limit, deadline, &self.clock).await
     }
+
+    fn command(&self, command: &Command) -> io::Result<Running> {
+        super::command::start(command, &self.clock)
+    }
 }
 
 /// What a played program prints for its input; `None`: it does not end by itself.
 type Answer = Box<dyn Fn(&Launch, &str) -> Option<Printed> + Send + Sync>;
 
+/// What a played command does.
+type Play = Box<dyn Fn(&Command) -> Played + Send + Sync>;
+
 /// What a played program does when it is run.
 enum Part {
     Prints(Printed),
     Answers(Answer),
+    Plays(Play),
+}
+
+/// A played command: it puts this out at once, and then ends like this; `None`: only when it is stopped, by TERM.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Played {
+    /// Its output.
+    pub output: Vec<Piece>,
+    /// Its end.
+    pub ended: Option<Ended>,
 }
 
 /// Programs in memory: which there are, what they print, and the pipes of those that are started.
@@ -120,6 +139,16 @@ impl PlayedPrograms {
         self
     }
 
+    /// There is this program, by its full path, for commands, and what one does depends on the command.
+    #[must_use]
+    pub fn playing<F>(mut self, program: &str, play: F) -> PlayedPrograms
+    where
+        F: Fn(&Command) -> Played + Send + Sync + 'static,
+    {
+        self.parts.insert(program.into(), Part::Plays(Box::new(play)));
+        self
+    }
+
     fn known(&self, program: &Path) -> io::Result<&Part> {
         self.parts.get(program).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
@@ -150,6 +179,47 @@ impl Programs for PlayedPrograms {
                 tokio::time::sleep(deadline).await;
                 Err(io::ErrorKind::TimedOut.into())
             }
+            Part::Plays(_) => Err(io::ErrorKind::Unsupported.into()),
         }
+    }
+
+    fn command(&self, command: &Command) -> io::Result<Running> {
+        let Part::Plays(play) = self.known(&command.launch.program)? else {
+            return Err(io::ErrorKind::Unsupported.into());
+        };
+        let Played { output, ended } = play(command);
+        let (pieces, receiver) = mpsc::channel(output.len().max(1));
+        for piece in output {
+            pieces.try_send(piece).map_err(io::Error::other)?;
+        }
+        let (tell, end) = watch::channel(ended);
+        // What reads a command's output hears its end only when the command has ended.
+        let mut over = end.clone();
+        tokio::spawn(async move {
+            let _ = over.wait_for(Option::is_some).await;
+            drop(pieces);
+        });
+        Ok(Running { output: receiver, input: None, process: Box::new(PlayedProcess { tell, end }) })
+    }
+}
+
+/// The process of a played command.
+struct PlayedProcess {
+    tell: watch::Sender<Option<Ended>>,
+    end: watch::Receiver<Option<Ended>>,
+}
+
+#[async_trait]
+impl Process for PlayedProcess {
+    fn stop(&self, _: Duration) {
+        self.tell.send_modify(|end| {
+            end.get_or_insert(Ended { exit: Exit::Signal(15), left: 0 });
+        });
+    }
+
+    async fn ended(&self) -> Ended {
+        let mut end = self.end.clone();
+        let found = end.wait_for(Option::is_some).await.map(|end| *end);
+        found.ok().flatten().unwrap_or(Ended { exit: Exit::Unknown, left: 0 })
     }
 }

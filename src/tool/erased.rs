@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{Access, AnyTool, Context, ErrorKind, Outcome, Plan, Tool, ToolError, Traits};
 
@@ -149,6 +150,10 @@ fn without_null_type(value: Value) -> Value {
 impl<T: Tool> AnyTool for Erased<T> {
     fn traits(&self) -> Traits<'_> {
         T::TRAITS
+    }
+
+    fn winds_down(&self) -> Duration {
+        T::WINDS_DOWN
     }
 
     fn hidden(&self) -> bool {

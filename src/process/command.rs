@@ -1,0 +1,178 @@
+//! Commands that an agent asked for: what they read, what they put out as it comes, and how they are ended.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::sync::mpsc;
+
+use super::{Child, Exit, Launch, Spawned};
+use crate::ports::Clock;
+
+/// So many pieces of output wait to be taken; then the command waits.
+const WAITING_PIECES: usize = 16;
+
+/// At most so many bytes of output in one piece.
+const PIECE_BYTES: usize = 16 * 1024;
+
+/// So long after its end a command's output is still read where something that it left behind holds the pipe open.
+const DRAIN_GRACE: Duration = Duration::from_millis(250);
+
+/// A command to run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Command {
+    /// Program, arguments, folder, and variables on top of what it gets.
+    pub launch: Launch,
+    /// What it reads.
+    pub input: Input,
+    /// Names of variables of our own environment that it gets although they look like secrets.
+    pub keep: Vec<String>,
+    /// Where it may write; `None`: wherever we may.
+    pub confine: Option<Confine>,
+}
+
+/// What a command reads from its standard input.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Input {
+    /// Nothing: its input ends at once.
+    #[default]
+    Closed,
+    /// This text, and then the end.
+    Text(String),
+    /// What is written to [`Running::input`], until that is dropped.
+    Open,
+}
+
+/// Where a confined command may write.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Confine {
+    /// Folders, with all that is below them.
+    pub writable: Vec<PathBuf>,
+}
+
+/// Which of its two streams a command wrote to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output.
+    Out,
+    /// Standard error.
+    Err,
+}
+
+/// Some output, as it came: not cut at ends of lines or of characters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// Where it was written to.
+    pub stream: Stream,
+    /// What was written; never empty.
+    pub bytes: Vec<u8>,
+}
+
+/// A command that runs. Dropping [`Running::process`] ends it with all that it started.
+pub struct Running {
+    /// Its output, both streams in the order of arrival. It ends when both pipes are closed, or, where something that the
+    /// command left behind holds one, a quarter of a second after the command itself has ended. Whoever does not take
+    /// makes the command wait.
+    pub output: mpsc::Receiver<Piece>,
+    /// What it reads; there only with [`Input::Open`].
+    pub input: Option<Box<dyn AsyncWrite + Unpin + Send>>,
+    /// The process.
+    pub process: Box<dyn Process>,
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running").finish_non_exhaustive()
+    }
+}
+
+/// The process of a command, with all that it started.
+#[async_trait]
+pub trait Process: Send + Sync {
+    /// Asks all of it to end (TERM), and ends it by force (KILL) after `grace`. Returns at once.
+    fn stop(&self, grace: Duration);
+    /// Waits until the command itself has ended and nothing that it started is left; answers at once afterwards.
+    async fn ended(&self) -> Ended;
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ended {
+    /// The command itself.
+    pub exit: Exit,
+    /// So many processes that it had started outlived it and were ended.
+    pub left: usize,
+}
+
+#[async_trait]
+impl Process for Child {
+    fn stop(&self, grace: Duration) {
+        Child::stop(self, grace);
+    }
+
+    async fn ended(&self) -> Ended {
+        Ended { exit: self.exited().await, left: 0 }
+    }
+}
+
+/// Starts a command in a process group of its own. Must be called on the runtime.
+pub(super) fn start(command: &Command, clock: &Arc<dyn Clock>) -> io::Result<Running> {
+    let (Spawned { child, stdin, stdout }, stderr) = super::spawn_with_stderr(&command.launch, clock)?;
+    let input: Option<Box<dyn AsyncWrite + Unpin + Send>> = match &command.input {
+        Input::Closed => None,
+        Input::Text(text) => {
+            let text = text.clone();
+            let mut stdin = stdin;
+            tokio::spawn(async move {
+                // An error means that the command does not want to know it.
+                let _ = stdin.write_all(text.as_bytes()).await;
+            });
+            None
+        }
+        Input::Open => Some(Box::new(stdin)),
+    };
+    let child = Arc::new(child);
+    let (pieces, output) = mpsc::channel(WAITING_PIECES);
+    let (mut exit, clock) = (child.exit.clone(), Arc::clone(clock));
+    tokio::spawn(async move {
+        let read = async {
+            tokio::join!(forward(stdout, Stream::Out, &pieces), forward(stderr, Stream::Err, &pieces));
+        };
+        let over = async {
+            // An error means that nobody watches it any more, which is an end too.
+            let _ = exit.wait_for(Option::is_some).await;
+            clock.sleep(DRAIN_GRACE).await;
+        };
+        tokio::select! {
+            () = read => {}
+            () = over => {}
+        }
+    });
+    Ok(Running { output, input, process: Box::new(SharedChild(child)) })
+}
+
+struct SharedChild(Arc<Child>);
+
+#[async_trait]
+impl Process for SharedChild {
+    fn stop(&self, grace: Duration) {
+        self.0.stop(grace);
+    }
+
+    async fn ended(&self) -> Ended {
+        Process::ended(&*self.0).await
+    }
+}
+
+async fn forward(mut from: impl AsyncRead + Unpin, stream: Stream, pieces: &mpsc::Sender<Piece>) {
+    let mut buffer = vec![0; PIECE_BYTES];
+    while let Ok(count @ 1..) = from.read(&mut buffer).await {
+        if pieces.send(Piece { stream, bytes: buffer[..count].to_vec() }).await.is_err() {
+            return;
+        }
+    }
+}

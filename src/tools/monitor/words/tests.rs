@@ -69,7 +69,7 @@ fn readings_are_told() {
         | ready
         (4 lines that do not match left out; next: since 5)"]],
     );
-    let none = Seen { open: vec![(Stream::Out, "Password: ".to_owned())], ..Seen::default() };
+    let none = Seen { open: vec![(Stream::Out, "Password:".to_owned())], ..Seen::default() };
     check(
         job(JobState::Running, None),
         none,
@@ -77,7 +77,7 @@ fn readings_are_told() {
         expect![[r"
         Monitor j1 (npm run dev) runs. It has put out no line yet.
         (not ended yet)
-        | Password: 
+        | Password:
         (next: since 0)"]],
     );
     let none = Seen { from: 7, next: 7, total: 7, ..Seen::default() };

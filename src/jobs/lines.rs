@@ -17,6 +17,9 @@ pub const KEPT_BYTES: usize = 256 * 1024;
 /// A line keeps at most so many bytes; how much more there was is counted.
 pub const LINE_BYTES: usize = 8 * 1024;
 
+/// What shows a line takes at most so many bytes besides its text, its line end included.
+const MARK_BYTES: usize = 12;
+
 /// A line of output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
@@ -37,7 +40,7 @@ pub struct Wanted {
     pub since: Option<u64>,
     /// At most so many lines.
     pub limit: usize,
-    /// At most so many bytes of them, though never no line at all where there is one.
+    /// At most so many bytes of them and their marks, though never no line at all where there is one.
     pub bytes: usize,
     /// Only lines that match.
     pub pattern: Option<Regex>,
@@ -175,11 +178,12 @@ impl Lines {
             if line.number >= first && wanted.pattern.as_ref().is_some_and(|pattern| !pattern.is_match(&line.text)) {
                 seen.unmatched += 1;
             } else {
-                let full = seen.lines.len() >= wanted.limit.max(1) || line.text.len() > room;
+                let bytes = line.text.len().saturating_add(MARK_BYTES);
+                let full = seen.lines.len() >= wanted.limit.max(1) || bytes > room;
                 if full && !seen.lines.is_empty() {
                     break;
                 }
-                room = room.saturating_sub(line.text.len());
+                room = room.saturating_sub(bytes);
                 seen.lines.push(line.clone());
             }
             seen.next = seen.next.max(line.number + 1);

@@ -104,7 +104,8 @@ impl Jobs {
         let place = {
             let mut all = self.lock();
             let jobs = all.get(&session.id).map(|line| line.jobs.as_slice()).unwrap_or_default();
-            let running: Vec<MonitorInfo> = jobs.iter().filter(runs).filter_map(Job::monitored).collect();
+            let running: Vec<MonitorInfo> =
+                jobs.iter().filter(|job| job.state == JobState::Running).filter_map(Job::monitored).collect();
             if running.len() >= new.limit {
                 return Err(running);
             }
@@ -203,10 +204,6 @@ impl Job {
         let (total, unread, dropped) = (lines.total(), lines.unread(), lines.dropped());
         Some(MonitorInfo { job: self.info(), lines: total, unread, dropped })
     }
-}
-
-fn runs(job: &&Job) -> bool {
-    job.state == JobState::Running
 }
 
 /// Somebody waits for something of a monitor.

@@ -136,8 +136,8 @@ impl Plain {
                 let ended = self.end();
                 line(ended);
             }
-            (State::String | State::StringEscape, '\u{7}' | '\u{9c}' | '\u{18}' | '\u{1a}') => self.state = State::Text,
-            (State::StringEscape, '\\') => self.state = State::Text,
+            (State::String | State::StringEscape, '\u{7}' | '\u{9c}' | '\u{18}' | '\u{1a}')
+            | (State::StringEscape, '\\') => self.state = State::Text,
             (State::String, '\u{1b}') => self.state = State::StringEscape,
             (State::String, _) => {}
             (_, '\u{1b}') => self.state = State::Escape,

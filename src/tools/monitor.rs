@@ -3,6 +3,7 @@
 mod tend;
 mod words;
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -328,7 +329,7 @@ async fn read(arguments: &Arguments, context: &Context) -> Result<Outcome, ToolE
     let reading = reading.ok_or_else(|| unknown(id, context))?;
     let mut told = words::read(&reading, wanted.pattern.is_some());
     if arguments.wait > LONGEST_WAIT {
-        told.push_str(&format!("\n(A wait of {} ms was asked for; the longest is {LONGEST_WAIT}.)", arguments.wait));
+        let _ = write!(told, "\n(A wait of {} ms was asked for; the longest is {LONGEST_WAIT}.)", arguments.wait);
     }
     Ok(said(told, words::data(&reading)))
 }

@@ -102,7 +102,7 @@ async fn a_read_waits_for_its_line() {
     tokio::task::spawn_blocking(move || put(go.parent().unwrap(), "go", "now\n")).await.unwrap();
     let told = editor.result(waiting).await;
     let words = "Monitor j1 (the server) runs. 1 line of 2:\n1 | listening on 8080\n\
-                 (1 line that do not match left out; next: since 2)";
+                 (1 line without a match left out; next: since 2)";
     assert_eq!(text(&told), words);
     let nothing = said(&mut editor, json!({ "action": "read", "id": "j1", "wait": 1 })).await;
     assert_eq!(nothing, "Monitor j1 (the server) runs. There are no lines from 2 on.\n(next: since 2)");

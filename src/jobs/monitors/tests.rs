@@ -7,7 +7,7 @@ use crate::ports::SystemClock;
 use tokio::sync::mpsc::UnboundedSender;
 
 const ALL: Wanted = Wanted { since: None, limit: 100, bytes: 10_000, pattern: None };
-const LONG: Duration = Duration::from_secs(600);
+const LONG: Duration = Duration::from_mins(10);
 
 /// What a played command prints; its end is that of the sender.
 type Prints = UnboundedSender<(Stream, &'static str)>;

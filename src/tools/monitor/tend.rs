@@ -1,5 +1,6 @@
 //! A monitor's command from its start to its end: what it prints goes to its job, what is written to it comes from there.
 
+use std::fmt::Write as _;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
@@ -71,7 +72,9 @@ fn told(ended: Option<Ended>, timeout: Option<Duration>) -> Result<String, Strin
     match left {
         0 => {}
         1 => words.push_str("; a process that it had left running was ended too"),
-        left => words.push_str(&format!("; {left} processes that it had left running were ended too")),
+        left => {
+            let _ = write!(words, "; {left} processes that it had left running were ended too");
+        }
     }
     if exit == Exit::Code(0) && timeout.is_none() { Ok(words) } else { Err(words) }
 }

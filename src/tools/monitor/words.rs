@@ -107,7 +107,7 @@ pub(super) fn read(reading: &Reading, numbered: bool) -> String {
         remarks.push(format!("{} from {} on not kept any more", counted(seen.dropped), seen.from));
     }
     if seen.unmatched > 0 {
-        remarks.push(format!("{} that do not match left out", counted(seen.unmatched)));
+        remarks.push(format!("{} without a match left out", counted(seen.unmatched)));
     }
     if seen.next < seen.total {
         remarks.push(format!("{} from {} on not shown yet", counted(seen.total - seen.next), seen.next));

@@ -58,7 +58,7 @@ fn readings_are_told() {
         expect![[r"
         Monitor j1 (npm run dev) ended: exit code 0. 1 line of 5:
         3 | ready
-        (4 lines that do not match left out; next: since 5)"]],
+        (4 lines without a match left out; next: since 5)"]],
     );
     check(
         job(JobState::Stopped, Some("by signal 15")),
@@ -67,7 +67,7 @@ fn readings_are_told() {
         expect![[r"
         Monitor j1 (npm run dev) was stopped: by signal 15. Line 3 of 5:
         | ready
-        (4 lines that do not match left out; next: since 5)"]],
+        (4 lines without a match left out; next: since 5)"]],
     );
     let none = Seen { open: vec![(Stream::Out, "Password:".to_owned())], ..Seen::default() };
     check(

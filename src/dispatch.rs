@@ -348,7 +348,8 @@ impl Dispatch {
         if let Some(news) = self.languages.late() {
             self.late.came(news);
         }
-        let words = asking.words().into_iter().chain(notes).chain(change::told_jobs(&self.jobs.news(&session.id)));
+        let jobs = self.jobs.told(&session.id);
+        let words = asking.words().into_iter().chain(notes).chain(jobs.said).chain(change::told_jobs(&jobs.ended));
         if let Some(made) = &made {
             self.reviewable(made);
         }

@@ -1,9 +1,13 @@
 //! Work in the background: what a call began and left running when it ended. Panes see it, read what it puts out, and
 //! stop it; the session it belongs to is told once when it ends.
 //!
-//! A job ends by itself, when it is stopped, when its session is closed, and when we end; never with a turn.
+//! A job ends by itself, when it is stopped, when its session is closed, and when we end; never with a turn. A monitor is
+//! a job whose output is kept as lines too: the session reads them, and is told of new ones with its next result.
 
+mod lines;
+mod monitors;
 mod ring;
+mod told;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
@@ -21,8 +25,14 @@ use tracing::{debug, error};
 
 use crate::editor::{Editor, JobInfo, JobState, JobsChanged, News};
 use crate::ports::Clock;
+use crate::process::Stream;
 use crate::sessions::Session;
 
+pub use lines::{KEPT_BYTES, KEPT_LINES, LINE_BYTES, Line, Seen, Wanted};
+pub use monitors::{MonitorInfo, New, Note, Reading};
+pub use told::{JobNews, marked};
+
+use monitors::Monitor;
 use ring::Ring;
 
 /// How long a job that was stopped may take to end by itself; then it is dropped where it waits.
@@ -50,21 +60,29 @@ pub struct Jobs {
     editor: Arc<dyn Editor>,
     clock: Arc<dyn Clock>,
     tasks: TaskTracker,
-    all: Mutex<BTreeMap<String, Line>>,
+    all: Mutex<BTreeMap<String, Held>>,
     births: AtomicU64,
 }
 
 /// The jobs of one session.
 #[derive(Default)]
-struct Line {
+struct Held {
     /// Tells it from those of sessions of the same name before it.
     birth: u64,
     started: u64,
     jobs: Vec<Job>,
-    /// What the session has not been told yet, in order; the oldest give way.
-    news: VecDeque<String>,
+    /// What the session has not been told yet, each with the number of its job, in order; the oldest give way.
+    news: VecDeque<(u64, String)>,
     /// So many of them gave way.
     untold: usize,
+}
+
+impl Held {
+    fn news(&mut self) -> Vec<String> {
+        let untold = std::mem::take(&mut self.untold);
+        let before = (untold > 0).then(|| format!("{untold} other jobs ended"));
+        before.into_iter().chain(std::mem::take(&mut self.news).into_iter().map(|(_, words)| words)).collect()
+    }
 }
 
 struct Job {
@@ -74,9 +92,23 @@ struct Job {
     detail: Option<String>,
     output: Ring,
     stop: CancellationToken,
+    /// Its output as lines, if the session watches it.
+    monitor: Option<Monitor>,
 }
 
 impl Job {
+    fn new(label: &str, monitor: Option<Monitor>) -> Job {
+        Job {
+            number: 0,
+            label: label.to_owned(),
+            state: JobState::Running,
+            detail: None,
+            output: Ring::default(),
+            stop: CancellationToken::new(),
+            monitor,
+        }
+    }
+
     fn info(&self) -> JobInfo {
         JobInfo {
             id: format!("j{}", self.number),
@@ -87,6 +119,13 @@ impl Job {
             dropped_bytes: self.output.dropped(),
         }
     }
+}
+
+/// Which job it is: of which of the sessions of a name, and its number there.
+struct Place {
+    birth: u64,
+    number: u64,
+    stop: CancellationToken,
 }
 
 /// A job as the work in it sees it.
@@ -110,6 +149,21 @@ impl Running {
     pub fn output(&self, bytes: &[u8]) {
         self.jobs.with(&self.session, self.place, |job| job.output.push(bytes));
     }
+
+    /// The same for what a program printed to one of its streams: of a monitor, it counts as lines too.
+    pub fn printed(&self, stream: Stream, bytes: &[u8]) {
+        self.jobs.with(&self.session, self.place, |job| {
+            job.output.push(bytes);
+            if let Some(monitor) = &mut job.monitor {
+                monitor.push(stream, bytes);
+            }
+        });
+    }
+
+    /// Says how it ended; told also where the job was stopped.
+    pub fn ended(&self, words: &str) {
+        self.jobs.with(&self.session, self.place, |job| job.detail = Some(words.to_owned()));
+    }
 }
 
 impl Jobs {
@@ -125,25 +179,31 @@ impl Jobs {
         W: FnOnce(Running) -> F + Send + 'static,
         F: Future<Output = Result<String, String>> + Send + 'static,
     {
+        let place = self.enter(&mut self.lock(), &session.id, Job::new(label, None));
+        self.begin(session, place, STOP_GRACE, work)
+    }
+
+    /// A job has its place in its session.
+    fn enter(&self, all: &mut BTreeMap<String, Held>, session: &str, mut job: Job) -> Place {
+        let birth = || Held { birth: self.births.fetch_add(1, Ordering::Relaxed), ..Held::default() };
+        let line = all.entry(session.to_owned()).or_insert_with(birth);
+        line.started += 1;
+        job.number = line.started;
+        let place = Place { birth: line.birth, number: job.number, stop: job.stop.clone() };
+        line.jobs.push(job);
+        place
+    }
+
+    /// A job that has its place begins. Told to stop, it may take so long.
+    fn begin<F, W>(self: &Arc<Jobs>, session: &Arc<Session>, place: Place, grace: Duration, work: W) -> String
+    where
+        W: FnOnce(Running) -> F + Send + 'static,
+        F: Future<Output = Result<String, String>> + Send + 'static,
+    {
         // Held on to until the job has ended: a session with one is not idle.
         let (owner, session) = (Arc::clone(session), session.id.as_str());
-        let stop = CancellationToken::new();
-        let place = {
-            let mut all = self.lock();
-            let birth = || Line { birth: self.births.fetch_add(1, Ordering::Relaxed), ..Line::default() };
-            let line = all.entry(session.to_owned()).or_insert_with(birth);
-            line.started += 1;
-            let job = Job {
-                number: line.started,
-                label: label.to_owned(),
-                state: JobState::Running,
-                detail: None,
-                output: Ring::default(),
-                stop: stop.clone(),
-            };
-            line.jobs.push(job);
-            (line.birth, line.started)
-        };
+        let Place { birth, number, stop } = place;
+        let place = (birth, number);
         self.tell(session);
         let running = Running { jobs: Arc::clone(self), session: session.to_owned(), place, stop: stop.clone() };
         let (id, session, jobs) = (running.id(), session.to_owned(), Arc::clone(self));
@@ -154,7 +214,7 @@ impl Jobs {
                 ended = work => Some(ended),
                 () = async {
                     stop.cancelled().await;
-                    jobs.clock.sleep(STOP_GRACE).await;
+                    jobs.clock.sleep(grace).await;
                 } => None,
             };
             let (state, detail) = match ended {
@@ -199,11 +259,7 @@ impl Jobs {
 
     /// What a session has not been told of its jobs yet: one line for each that has ended.
     pub fn news(&self, session: &str) -> Vec<String> {
-        let mut all = self.lock();
-        let Some(line) = all.get_mut(session) else { return Vec::new() };
-        let untold = std::mem::take(&mut line.untold);
-        let before = (untold > 0).then(|| format!("{untold} other jobs ended"));
-        before.into_iter().chain(std::mem::take(&mut line.news)).collect()
+        self.lock().get_mut(session).map(Held::news).unwrap_or_default()
     }
 
     /// A session is closed: its jobs are stopped, and nothing is known of them any more.
@@ -243,10 +299,12 @@ impl Jobs {
                 JobState::Failed => "failed",
                 JobState::Stopped => "was stopped",
             };
-            let words = detail.as_ref().map(|words| format!(": {words}")).unwrap_or_default();
-            let news = format!("job j{number} ({}) {how}{words}", job.label);
-            job.detail = detail;
-            line.news.push_back(news);
+            if let Some(monitor) = &mut job.monitor {
+                monitor.end();
+            }
+            job.detail = detail.or(job.detail.take());
+            let words = job.detail.as_ref().map(|words| format!(": {words}")).unwrap_or_default();
+            line.news.push_back((number, format!("job j{number} ({}) {how}{words}", job.label)));
             if line.news.len() > REMEMBERED {
                 line.news.pop_front();
                 line.untold += 1;
@@ -276,7 +334,7 @@ impl Jobs {
         self.editor.tell(News::Jobs(changed));
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Line>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Held>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

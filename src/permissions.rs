@@ -142,8 +142,9 @@ impl Rule {
     /// Whether its calls may change or run something, as far as anybody knows.
     fn changes(self) -> bool {
         match self {
-            Rule::Read | Rule::ReadOrWrite | Rule::Session => false,
-            Rule::Write | Rule::Shell | Rule::Unknown => true,
+            // Of a shell, what runs something names the command; what does not looks at, or ends, what the session began.
+            Rule::Read | Rule::ReadOrWrite | Rule::Session | Rule::Shell => false,
+            Rule::Write | Rule::Unknown => true,
         }
     }
 }
@@ -245,8 +246,8 @@ fn usual(rule: Rule, reach: &Reach, roots: Option<&[PathBuf]>) -> (Judgement, Gr
     }
     let (reason, risk) = if !reach.writes.is_empty() {
         ("it writes inside the workspace folders, and can be undone", Risk::Medium)
-    } else if rule == Rule::Session {
-        ("it touches only what the session remembers", Risk::Low)
+    } else if matches!(rule, Rule::Session | Rule::Shell) {
+        ("it touches only what the session remembers or has begun", Risk::Low)
     } else {
         ("it only reads, inside the workspace folders", Risk::Low)
     };

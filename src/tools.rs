@@ -9,6 +9,7 @@ pub mod invalid;
 pub mod ls;
 pub mod lsp;
 pub mod lsp_edit;
+pub mod monitor;
 pub mod multi_edit;
 pub mod output;
 pub mod read;
@@ -38,6 +39,7 @@ pub fn table() -> Vec<Arc<dyn AnyTool>> {
         erase(ls::Ls),                  //
         erase(lsp::Lsp::new(asked_for.clone())),
         erase(lsp_edit::LspEdit::new(asked_for)),
+        erase(monitor::Monitor),        //
         erase(multi_edit::MultiEdit),   //
         erase(output::Output),          //
         erase(read::Read),              //

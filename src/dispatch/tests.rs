@@ -9,5 +9,6 @@ mod hooks;
 mod into;
 mod kit;
 mod lives;
+mod monitor;
 mod outputs;
 mod save;

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use crate::text::plain::unfinished;
+
 /// At most so many bytes are kept.
 const KEPT: usize = 256 * 1024;
 
@@ -42,19 +44,6 @@ impl Ring {
         let text = String::from_utf8_lossy(&bytes[..whole]).into_owned();
         (text, from.saturating_sub(cursor), from + whole as u64)
     }
-}
-
-/// How many bytes at the end are the beginning of a character that may still be completed.
-fn unfinished(bytes: &[u8]) -> usize {
-    let tail = bytes.iter().rev().take(3).position(|byte| byte & 0xc0 != 0x80).map_or(0, |at| at + 1);
-    let Some(lead) = bytes.len().checked_sub(tail).and_then(|at| bytes.get(at)) else { return 0 };
-    let length = match lead {
-        0xc2..=0xdf => 2,
-        0xe0..=0xef => 3,
-        0xf0..=0xf4 => 4,
-        _ => 1,
-    };
-    if tail < length { tail } else { 0 }
 }
 
 #[cfg(test)]

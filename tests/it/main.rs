@@ -25,6 +25,7 @@ mod late;
 mod lost;
 mod lsp;
 mod many;
+mod monitor;
 mod multi;
 mod naive;
 mod odd;

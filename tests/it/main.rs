@@ -39,6 +39,7 @@ mod review;
 mod search;
 mod sessions;
 mod slot;
+mod staged;
 mod storm;
 mod tidy;
 mod world;

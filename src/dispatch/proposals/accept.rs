@@ -60,7 +60,10 @@ impl Dispatch {
         // Not through the session's eyes: what is committed is what is really there.
         let cancel = CancellationToken::new();
         let commit = self.workspace.commit_set_then(&changes, &cancel, landed);
-        let done = AssertUnwindSafe(commit).catch_unwind().await.unwrap_or_else(|_| Err(broke_down(&changes)));
+        let done = match AssertUnwindSafe(commit).catch_unwind().await {
+            Ok(done) => done,
+            Err(_) => Err(broke_down(&changes)),
+        };
         let (committed, refused) = match done {
             Ok(committed) => (committed, None),
             Err(SetRefused { refusal, left }) => (left, Some(super::refused(refusal))),

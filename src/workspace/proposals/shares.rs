@@ -31,9 +31,8 @@ impl Shares {
             return fated.map(|by| (whole, by)).into_iter().collect();
         }
         let marked = committed.after.slice(0..BOM.len_utf8().min(committed.after.len())).starts_with(BOM);
-        let as_there = |text: Text| match marked {
-            true => text.spliced(&[Splice { range: 0..0, text: BOM.to_string() }]),
-            false => text,
+        let as_there = |text: Text| {
+            if marked { text.spliced(&[Splice { range: 0..0, text: BOM.to_string() }]) } else { text }
         };
         let mut calls: Vec<By> = fated.iter().filter(|_| draft.base.is_none()).cloned().collect();
         for mark in draft.ledger.marks().iter().filter(|mark| pick.marks.contains(&mark.id)) {

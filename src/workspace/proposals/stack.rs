@@ -70,7 +70,7 @@ pub enum Over {
 impl Stack {
     /// An empty one that came to be as the `born`th, and counts on from `last`.
     pub(super) fn newborn(born: u64, last: u64) -> Stack {
-        Stack { born, last, ..Stack::default() }
+        Stack { last, born, ..Stack::default() }
     }
 
     /// The draft that decides what the session sees under a name: the file that it would change.

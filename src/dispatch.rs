@@ -66,7 +66,10 @@ pub use client_tools::{
 };
 pub use input::ToolInputParams;
 pub use outputs::{OutputParams, OutputText};
-pub use proposals::{AcceptParams, AcceptResult, RejectParams, RejectResult};
+pub use proposals::{
+    AcceptParams, AcceptResult, AcceptedFile, ProposedFile, ProposedHunk, Refused, RejectParams, RejectResult,
+    RejectedFile,
+};
 pub use sessions::SessionAnswer;
 
 use crate::editor::{News, ToolEvent};
@@ -80,6 +83,7 @@ use crate::sessions::{DEFAULT_SESSION, Session, Sessions};
 use crate::tool::{AnyTool, Context, Progress, ToolError};
 use crate::tools;
 use crate::workspace::Workspace;
+use crate::workspace::checkpoints::By;
 
 use approve::{Approvals, Asking};
 use batch::Member;
@@ -203,6 +207,8 @@ struct Call<'a> {
     reporter: Option<&'a Reporter>,
     /// Its place in a batch.
     member: Option<&'a Member>,
+    /// Who makes its changes, where a person makes what another call proposed.
+    maker: Option<By>,
 }
 
 impl Call<'_> {
@@ -353,7 +359,7 @@ impl Dispatch {
         if let Some(made) = &made {
             self.reviewable(made);
         }
-        let proposed = current.then(|| self.told_proposals(session)).flatten();
+        let proposed = if current { self.told_proposals(session) } else { None };
         let judged = self.review.verdicts.take(&session.id);
         let words = words.chain(proposed).chain(self.workspace.recovery_news()).chain(judged).collect();
         let changed = made.is_some();
@@ -436,7 +442,8 @@ impl Dispatch {
 
         let (lineage, reporter, member) = (Some(lineage), Some(reporter), admitted.member.as_ref());
         let id = &admitted.call_id;
-        let mut call = Call { params, id, entry, arguments, context, budget, timing, lineage, reporter, member };
+        let maker = None;
+        let mut call = Call { params, id, entry, arguments, context, budget, timing, lineage, reporter, member, maker };
         self.before(&mut call, beside).await?;
         self.guarded(&call, watched).await?;
         let mut rounds = 0;

@@ -198,9 +198,10 @@ impl Workspace {
         self.documents.key_of(uri).or_else(|| paths::key_of_uri(&*self.ports.disk, uri))
     }
 
-    /// What a name in a tool call means.
+    /// What a name in a tool call means. A file that the session of this handle proposes to make is there for it.
     pub fn resolve(&self, file_path: &str) -> Result<Target, Refusal> {
-        paths::resolve(&*self.ports.disk, &self.roots(), &self.documents, file_path)
+        let proposed = |key: &Key| self.session().is_some_and(|session| self.proposals.make(session, key));
+        paths::resolve_with(&*self.ports.disk, &self.roots(), &self.documents, &proposed, file_path)
     }
 
     /// The text of a file or document as the user sees it; [`RefusalKind::NotFound`] when there is none.
@@ -245,13 +246,19 @@ impl Workspace {
         commit::commit(self.desk(), change.clone(), cancel).await
     }
 
-    /// Puts changes into what the session of this handle proposes, all of them or none.
-    pub async fn lay(&self, by: &By, changes: &[FileChange]) -> Result<Vec<Laid>, Refusal> {
+    /// Puts changes into what the session of this handle proposes, all of them or none; none where it is not `current`
+    /// any more by then.
+    pub async fn lay(
+        &self,
+        by: &By,
+        changes: &[FileChange],
+        current: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Result<Vec<Laid>, Refusal> {
         let Some(session) = self.session() else {
             return Err(Refusal::new(RefusalKind::Failed, "Without a session nothing can be proposed."));
         };
         let (me, session, by, changes) = (self.clone(), session.to_owned(), by.clone(), changes.to_vec());
-        commit::apart(move || proposals::layer::lay(&me, &session, &by, &changes)).await
+        commit::apart(move || proposals::layer::lay(&me, &session, &by, &changes, &current)).await
     }
 
     /// What accepting some of what the session of this handle proposes comes to. `edited`: the person's own text for it.

@@ -223,6 +223,11 @@ impl Registry {
         list
     }
 
+    /// The tool of exactly this name, whether or not a session has it.
+    pub(super) fn named(&self, name: &str) -> Option<Arc<Entry>> {
+        self.shelf().iter().find(|entry| entry.traits().name == name).cloned()
+    }
+
     /// The tool that the model of a session means.
     pub(super) fn find(&self, session: &Session, asked: &str) -> Result<Arc<Entry>, ToolError> {
         let (policy, activated) = (session.tools(), session.activated());

@@ -279,7 +279,7 @@ impl Dispatch {
 }
 
 /// Where a file is after its change.
-fn place<'a>(target: &'a Target, fate: &'a Fate) -> &'a Target {
+pub(super) fn place<'a>(target: &'a Target, fate: &'a Fate) -> &'a Target {
     match fate {
         Fate::Stays | Fate::Deleted => target,
         Fate::Moved { to } => to,

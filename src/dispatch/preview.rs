@@ -135,6 +135,7 @@ impl Dispatch {
             lineage: None,
             reporter: None,
             member: None,
+            maker: None,
         };
         let limits = call.limits();
         let proposing = async {

@@ -1,128 +1,53 @@
 //! Changes that are proposed instead of made: they land in what their session proposes, and a person accepts or rejects
 //! them.
 
+mod accept;
+mod told;
+
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use crate::config::Mode;
-use crate::languages::verdict::{Baseline, DocumentReport, SourceReport};
-use crate::languages::{DiagnosticsReport, WaitMode};
-use crate::permissions::{DecisionKind, Judgement, Place, Policy, Reach, Rule, judge};
+use crate::languages::problems::SYNTAX;
+use crate::languages::verdict::{Baseline, DocumentReport, SourceReport, Verdict};
+use crate::languages::{DiagnosticsReport, Wait, WaitMode};
 use crate::sessions::policy::Apply;
 use crate::sessions::{DEFAULT_SESSION, Session};
 use crate::syntax::{self, Language};
 use crate::tool::{ErrorKind, ToolError};
-use crate::workspace::checkpoints::By;
-use crate::workspace::commit::SetRefused;
-use crate::workspace::proposals::{Accepting, PendingFile, Selector};
+use crate::workspace::proposals::Selector;
 use crate::workspace::{Fate, FileChange, Laid, Preview, Refusal, Target, Workspace};
+
+pub use told::{
+    AcceptParams, AcceptResult, AcceptedFile, ProposedFile, ProposedHunk, Refused, RejectParams, RejectResult,
+    RejectedFile,
+};
 
 use super::call::{self, EditResult};
 use super::change::{DIFF_SHARE, Made, Stopped, Told, counted, hash, lines, told_hunks};
+use super::review::ChangesParams;
 use super::{Call, Dispatch, ids};
 
 /// The part of a session that keeps what it proposes.
 const PART: &str = "proposals";
 
+/// What is said of a source of diagnostics behind a proposal.
+const UNSEEN: &str = "it sees the text as it is, without what you propose";
+
 /// At most so many faults of the embedded check are told.
 const FAULTS_TOLD: usize = 5;
-
-/// `ropewalk/accept`: what is absent does not restrict; one of `hunkId`, `callId` and `uri` must be there.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub struct AcceptParams {
-    /// The session that proposed it; absent: the default one.
-    pub session_id: Option<String>,
-    /// One hunk, by its name in the session, for instance `p1.2`.
-    pub hunk_id: Option<String>,
-    /// All that a call proposed.
-    pub call_id: Option<String>,
-    /// All that is proposed for a file.
-    pub uri: Option<String>,
-    /// What is to be applied instead: with `uri` the whole text of the file, with `hunkId` the lines of the hunk.
-    pub edited_text: Option<String>,
-}
-
-/// `ropewalk/reject`: as [`AcceptParams`].
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub struct RejectParams {
-    /// The session that proposed it; absent: the default one.
-    pub session_id: Option<String>,
-    /// One hunk, by its name in the session, for instance `p1.2`.
-    pub hunk_id: Option<String>,
-    /// All that a call proposed.
-    pub call_id: Option<String>,
-    /// All that is proposed for a file.
-    pub uri: Option<String>,
-    /// What the model is told of the reason.
-    pub feedback: Option<String>,
-}
-
-/// The answer to `ropewalk/accept`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct AcceptResult {
-    /// What is applied now, file by file: all that was named, or nothing.
-    pub accepted: Vec<AcceptedFile>,
-    /// Why nothing was applied, or not all of it could be taken back.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub refused: Option<Refused>,
-}
-
-/// A file with accepted hunks in it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct AcceptedFile {
-    /// The names of the hunks that are applied; also of those that others stood on.
-    pub hunk_ids: Vec<String>,
-    /// What happened to the file.
-    pub edit: EditResult,
-}
-
-/// Why a person's decision could not be followed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Refused {
-    /// What kind of reason.
-    pub kind: ErrorKind,
-    /// The reason, for the person.
-    pub message: String,
-}
-
-/// The answer to `ropewalk/reject`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct RejectResult {
-    /// What is not proposed any more, file by file.
-    pub rejected: Vec<RejectedFile>,
-    /// Why nothing was rejected.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub refused: Option<Refused>,
-}
-
-/// A file of which hunks were rejected.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct RejectedFile {
-    /// The file.
-    pub uri: String,
-    /// The names of the hunks that are gone.
-    pub hunk_ids: Vec<String>,
-    /// The calls that changed lines of named hunks once more: those stay until these calls are rejected.
-    pub stand_under: Vec<String>,
-}
 
 impl Dispatch {
     /// The files as a session sees them, what it proposes over the rest. `asked`: what the call wants to become of its
     /// changes, which can only be stricter than what the session wants.
     pub(super) fn bound(&self, session: &Session, asked: Option<Apply>) -> Arc<Workspace> {
         let breaks = self.workspace.documents.counting().breaks;
-        self.workspace.proposals.restore(&session.id, || session.part(PART), breaks);
+        let restored = self.workspace.proposals.restore(&session.id, || session.part(PART), breaks);
+        if !restored.is_empty() {
+            self.workspace.tell_proposals(restored);
+        }
         let proposes = asked == Some(Apply::Propose) || session.wanted().apply() == Apply::Propose;
         Arc::new(self.workspace.of_session(&session.id, proposes))
     }
@@ -155,18 +80,15 @@ impl Dispatch {
         made.proposed = true;
         let changes: Vec<FileChange> = changes.iter().map(|(change, _)| change.clone()).collect();
         let session = Arc::clone(&call.context.session);
-        let by = By { session: session.id.clone(), turn: call.params.turn_id.clone(), call: call.id.to_owned() };
-        let laid = match call.context.workspace.lay(&by, &changes).await {
+        let by = call.by();
+        let lasts = Arc::clone(&session);
+        let current = move || lasts.epoch() == epoch;
+        let laid = match call.context.workspace.lay(&by, &changes, current).await {
             Ok(laid) => laid,
             Err(refusal) if super::propose::needs_new_consent(&refusal) => return Err(Stopped::Again(refusal.into())),
             Err(refusal) => return Err(Stopped::Failed(refusal.into())),
         };
         self.world.changed();
-        if session.epoch() != epoch {
-            self.workspace.proposals.withdraw(&session.id, call.id);
-            let words = "The session was closed or began anew meanwhile; nothing is proposed.";
-            return Err(Stopped::Failed(ToolError::new(ErrorKind::Cancelled, words)));
-        }
         self.keep_proposals(&session);
         for laid in &laid {
             told(call, laid, made);
@@ -183,23 +105,50 @@ impl Dispatch {
         Ok(())
     }
 
-    /// What is known of proposed texts: what the embedded check says, for no server has seen them.
+    /// What is known of proposed texts: what the embedded check says, and that nobody else has seen them.
+    ///
+    /// A language server knows one text of a file, and its diagnostics of other files follow from that: were it lent the
+    /// proposed one, what it says of the others meanwhile, and late, could not be told from what it says of the real
+    /// texts, and other sessions would be told of it. A second server of a kind is not started. So each source is
+    /// named with what it has seen, which is another text: never as one that has checked this one.
     async fn looked_at(&self, laid: Vec<Laid>) -> DiagnosticsReport {
+        let mut others = Vec::new();
+        for laid in laid.iter().filter(|laid| laid.fate != Fate::Deleted) {
+            if let Some(real) = &laid.real {
+                // Once it is applied, there is something to compare with.
+                self.languages.look(&laid.target, laid.language.as_deref(), real);
+            }
+            others.push(self.unseeing(&laid.target).await);
+        }
         let encoding = self.workspace.documents.counting().encoding;
         let look = move || {
             let there = laid.into_iter().filter(|laid| laid.fate != Fate::Deleted);
-            let document = |laid: Laid| {
+            let document = |(laid, mut sources): (Laid, Vec<SourceReport>)| {
                 let language = Language::of(laid.language.as_deref(), &laid.target.uri);
                 let before = laid.before.as_ref().map(ToString::to_string);
                 let after = laid.after.to_string();
                 let check = syntax::check(language, before.as_deref(), &laid.splices, &after);
                 let baseline = if before.is_some() { Baseline::Known } else { Baseline::None };
                 let source = SourceReport::of_check(&check, baseline, &laid.after, encoding, FAULTS_TOLD);
-                DocumentReport { uri: laid.target.uri, version: None, sources: vec![source], report_in: None }
+                sources.push(source);
+                sources.sort_by(|a, b| a.id.cmp(&b.id));
+                DocumentReport { uri: laid.target.uri, version: None, sources, report_in: None }
             };
-            DiagnosticsReport { documents: there.map(document).collect(), ..DiagnosticsReport::default() }
+            DiagnosticsReport { documents: there.zip(others).map(document).collect(), ..DiagnosticsReport::default() }
         };
         tokio::task::spawn_blocking(look).await.unwrap_or_default()
+    }
+
+    /// The sources that check a file: what they say is of its text as it is.
+    async fn unseeing(&self, target: &Target) -> Vec<SourceReport> {
+        let wait = Wait { wait: WaitMode::None, ..Wait::default() };
+        let known = self.languages.report(Some(target), None, &wait, &CancellationToken::new()).await;
+        let sources = known.documents.into_iter().flat_map(|document| document.sources);
+        // Those that say nothing of any text of it are not worth a word here.
+        let checks = |source: &SourceReport| {
+            source.id != SYNTAX && !matches!(source.verdict, Verdict::NoServer | Verdict::Untrusted)
+        };
+        sources.filter(checks).map(|source| SourceReport::new(source.id, Verdict::Stale).with_detail(UNSEEN)).collect()
     }
 
     /// What a session proposes outlives a restart.
@@ -209,6 +158,8 @@ impl Dispatch {
 
     /// A session is closed, or begins anew: it proposes nothing any more.
     pub(super) fn drop_proposals(&self, session: &Session) {
+        // What is kept of it and nobody has looked at yet goes as well.
+        self.bound(session, None);
         let uris = self.workspace.proposals.forget(&session.id);
         if !uris.is_empty() {
             self.workspace.tell_proposals(uris);
@@ -224,6 +175,7 @@ impl Dispatch {
         if news.is_empty() {
             return None;
         }
+        self.keep_proposals(session);
         let mut told = String::from("Since then, about what you proposed:");
         for piece in news {
             told.push_str("\n- ");
@@ -232,14 +184,24 @@ impl Dispatch {
         Some(told)
     }
 
-    /// What sessions propose (all of them: `None`), for a file or all of them.
-    pub async fn pending(&self, session: Option<&str>, uri: Option<&str>) -> Vec<PendingFile> {
-        let key = uri.map(|uri| self.workspace.key_of(uri));
-        match key {
-            Some(None) => Vec::new(),
-            Some(key) => self.workspace.pending(session, key).await,
-            None => self.workspace.pending(session, None).await,
+    /// What sessions propose and nobody has judged yet, as far as it is meant.
+    pub(super) async fn proposed(&self, choice: &ChangesParams) -> Result<Vec<ProposedFile>, ToolError> {
+        if let Some(session) = &choice.session_id {
+            // What is kept of it may not have been looked at yet.
+            let session = self.asked(Some(session)).await?;
+            self.bound(&session, None);
         }
+        let key = match &choice.uri {
+            None => None,
+            Some(uri) => match self.workspace.key_of(uri) {
+                None => return Ok(Vec::new()),
+                key => key,
+            },
+        };
+        let pending = self.workspace.pending(choice.session_id.as_deref(), key).await;
+        let documents = &self.workspace.documents;
+        let version = |uri: &str| Some(documents.get(&documents.key_of(uri)?)?.version);
+        Ok(told::proposed(pending, choice, version))
     }
 
     /// A person accepts what is proposed: it is committed, all that is named or nothing.
@@ -247,10 +209,10 @@ impl Dispatch {
         let me = Arc::clone(self);
         // Once begun it is seen through, whoever still listens.
         let done = tokio::spawn(async move {
-            let AcceptParams { session_id, hunk_id, call_id, uri, edited_text } = params;
+            let AcceptParams { session_id, hunk_id, call_id, uri, edited_text, diagnostics } = params;
             let session = me.asked(session_id.as_deref()).await?;
             let selector = me.selector(hunk_id, call_id, uri).await?;
-            Ok(me.accepted(&session, selector, edited_text).await)
+            Ok(me.accepted(&session, selector, edited_text, diagnostics).await)
         });
         async move { done.await.unwrap_or_else(|_| Err(broken())) }.boxed()
     }
@@ -307,67 +269,6 @@ impl Dispatch {
             .map_err(|_| broken())?
             .map_err(|refusal| ToolError::new(ErrorKind::InvalidArguments, refusal.message))?;
         Ok(Selector { hunk, call, key })
-    }
-
-    async fn accepted(&self, session: &Arc<Session>, selector: Selector, edited: Option<String>) -> AcceptResult {
-        let refuse = |refused: Refused| AcceptResult { accepted: Vec::new(), refused: Some(refused) };
-        let mut accepting = match self.bound(session, None).accepting(&selector, edited).await {
-            Ok(accepting) => accepting,
-            Err(refusal) => return refuse(refused(refusal)),
-        };
-        if let Some(refused) = self.forbidden(session, &accepting) {
-            return refuse(refused);
-        }
-        let changes: Vec<FileChange> = accepting.iter().map(|accepting| accepting.change.clone()).collect();
-        // Not through the session's eyes: what is committed is what is really there.
-        let (committed, refused) = match self.workspace.commit_set(&changes, &CancellationToken::new()).await {
-            Ok(committed) => (committed, None),
-            Err(SetRefused { refusal, left }) => (left, Some(self::refused(refusal))),
-        };
-        let mut accepted = Vec::new();
-        for committed in committed {
-            let at = accepting.iter().position(|accepting| accepting.target().key == committed.target.key);
-            let Some(at) = at else { continue };
-            let (one, landed) = (accepting.remove(at), committed.clone());
-            let settled = tokio::task::spawn_blocking(move || crate::workspace::proposals::accepted(one, &landed));
-            let hunk_ids = settled.await.unwrap_or_default();
-            if committed.version_after.is_none() {
-                self.tell_servers(&committed);
-            }
-            accepted.push(AcceptedFile { hunk_ids, edit: EditResult::of(&committed) });
-        }
-        self.world.changed();
-        self.keep_proposals(session);
-        AcceptResult { accepted, refused }
-    }
-
-    /// Why what is proposed may not be applied even where a person wants it: a rule denies it, or it is of a protected
-    /// place, which a person has to accept singly.
-    fn forbidden(&self, session: &Session, accepting: &[Accepting]) -> Option<Refused> {
-        let policy = session.policy(&self.workspace.settings(), &self.workspace.roots().folders);
-        // The modes hold back the model and not the person.
-        let policy = Policy { mode: Mode::Build, ceiling: Mode::Build, ..policy };
-        accepting.iter().find_map(|one| {
-            let to = match &one.change.fate {
-                Fate::Moved { to } => Some(to),
-                Fate::Stays | Fate::Deleted => None,
-            };
-            let place = |target: &Target| Place {
-                asked: target.shown.clone(),
-                paths: target.paths.clone(),
-                inside: target.inside,
-            };
-            let reach = Reach { writes: [one.target()].into_iter().chain(to).map(place).collect(), ..Reach::default() };
-            let Judgement { decision, reason, singly, .. } = judge("edit", Rule::Write, &reach, &policy);
-            let message = match decision {
-                DecisionKind::Deny => format!("It was not applied: {reason}."),
-                DecisionKind::Ask if singly && accepting.len() > 1 => {
-                    format!("Nothing was applied: {reason}. Accept it by its own `uri`, apart from the others.")
-                }
-                DecisionKind::Ask | DecisionKind::Allow => return None,
-            };
-            Some(Refused { kind: ErrorKind::Denied, message })
-        })
     }
 }
 

@@ -177,6 +177,7 @@ impl Dispatch {
             lineage: None,
             reporter: None,
             member: None,
+            maker: None,
         };
         let asks = |outline: &Outline| {
             outline.judgement.decision == DecisionKind::Ask

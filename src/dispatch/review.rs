@@ -16,8 +16,8 @@ use tokio::sync::{OnceCell, oneshot};
 use tracing::warn;
 
 pub use told::{
-    ChangedFile, ChangesParams, ChangesResult, HunkInfo, HunkKind, KeepResult, Maker, Outcome, UndoEdit, UndoInfo,
-    UndoParams, UndoResult, UndoneHunk,
+    ChangedFile, ChangesParams, ChangesResult, HunkInfo, HunkKind, KeepResult, ListChangesParams, Maker, Outcome,
+    UndoEdit, UndoInfo, UndoParams, UndoResult, UndoneHunk,
 };
 pub use verdicts::{Verdict, Verdicts};
 
@@ -51,7 +51,13 @@ pub(super) struct Review {
 impl Call<'_> {
     /// Who makes the changes of the call.
     pub(super) fn by(&self) -> By {
-        By { session: self.context.session.id.clone(), turn: self.params.turn_id.clone(), call: self.id.to_owned() }
+        let made = || By {
+            session: self.context.session.id.clone(),
+            turn: self.params.turn_id.clone(),
+            call: self.id.to_owned(),
+            accepted: false,
+        };
+        self.maker.clone().unwrap_or_else(made)
     }
 }
 
@@ -112,7 +118,7 @@ impl Dispatch {
     }
 
     /// The changes of some files are others now.
-    fn changes_changed(&self, uris: BTreeSet<String>) {
+    pub(super) fn changes_changed(&self, uris: BTreeSet<String>) {
         if uris.is_empty() {
             return;
         }
@@ -139,25 +145,29 @@ impl Dispatch {
         keep(&self.review.shelf, &self.workspace);
     }
 
-    /// What nobody has judged yet.
-    pub async fn changes(&self, params: ChangesParams) -> Result<ChangesResult, ToolError> {
-        let selection = self.selected(&params).await?;
+    /// What nobody has judged yet: what was changed, and what is proposed.
+    pub async fn changes(&self, params: ListChangesParams) -> Result<ChangesResult, ToolError> {
+        let ListChangesParams { choice, include_accepted } = params;
+        let selection = self.selected(&choice).await?;
+        let proposals = self.proposed(&choice).await?;
         let checkpoints = &self.workspace.checkpoints;
-        let pending = checkpoints.pending(&selection);
+        let mut pending = checkpoints.pending(&selection);
+        pending.retain(|one| include_accepted || !one.by.accepted);
         let documents = &self.workspace.documents;
         let version = |one: &Pending| documents.get(&one.target.key).map(|document| document.version);
         let undos = checkpoints.undos().into_iter().map(|(number, targets)| UndoInfo {
             undo_id: undo::name(number),
             uris: targets.into_iter().map(|target| target.uri).collect(),
         });
-        Ok(ChangesResult { undos: undos.collect(), files: told::files(pending, version) })
+        Ok(ChangesResult { undos: undos.collect(), files: told::files(pending, version), proposals })
     }
 
     /// A person is content with changes: they are no changes any more.
     pub async fn keep_changes(&self, params: ChangesParams) -> Result<KeepResult, ToolError> {
         let selection = self.selected(&params).await?;
         let kept = self.workspace.checkpoints.keep(&selection);
-        for one in &kept {
+        // Of what a person accepted, the model has been told that.
+        for one in kept.iter().filter(|one| !one.by.accepted) {
             self.review.verdicts.judged(&one.by.session, Verdict::Kept, &place(one));
         }
         self.changes_changed(kept.iter().map(|one| one.target.uri.clone()).collect());

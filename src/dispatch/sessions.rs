@@ -151,6 +151,8 @@ impl Dispatch {
     }
 
     fn opened(&self, session: &Session, asked: Asked, folders: Option<Vec<Option<String>>>) -> Effective {
+        // What it proposed before a restart is there again.
+        self.bound(session, None);
         self.moded(session, |session| {
             session.want(|wanted| {
                 wanted.asked.merge(asked);

@@ -109,7 +109,7 @@ mod tests {
     fn commands_are_told_unless_the_client_has_them() {
         assert_eq!(
             told(&Client::default())["executeCommandProvider"]["commands"],
-            json!(["ropewalk.call", "ropewalk.keep", "ropewalk.undo"])
+            json!(["ropewalk.accept", "ropewalk.call", "ropewalk.keep", "ropewalk.reject", "ropewalk.undo"])
         );
         let abilities = Abilities { owns_commands: true, ..Abilities::default() };
         assert_eq!(told(&Client { abilities, ..Client::default() }).get("executeCommandProvider"), None);

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::config::Settings;
-use crate::dispatch::review::{ChangesParams, ChangesResult, KeepResult, UndoParams, UndoResult};
+use crate::dispatch::review::{ChangesParams, ChangesResult, KeepResult, ListChangesParams, UndoParams, UndoResult};
 use crate::dispatch::{AcceptParams, AcceptResult, RejectParams, RejectResult};
 use crate::dispatch::{
     BatchParams, BatchResult, CallParams, CallResult, ListToolsParams, ListedTool, OutputParams, OutputText,
@@ -142,8 +142,12 @@ pub const CALL_COMMAND: &str = "call";
 pub const KEEP_COMMAND: &str = "keep";
 /// The command that undoes changes, without its prefix; its one argument is as for [`UNDO`].
 pub const UNDO_COMMAND: &str = "undo";
+/// The command that applies what is proposed, without its prefix; its one argument is as for [`ACCEPT`].
+pub const ACCEPT_COMMAND: &str = "accept";
+/// The command that drops what is proposed, without its prefix; its one argument is as for [`REJECT`].
+pub const REJECT_COMMAND: &str = "reject";
 /// All commands, without their prefix.
-pub const COMMANDS: [&str; 3] = [CALL_COMMAND, KEEP_COMMAND, UNDO_COMMAND];
+pub const COMMANDS: [&str; 5] = [ACCEPT_COMMAND, CALL_COMMAND, KEEP_COMMAND, REJECT_COMMAND, UNDO_COMMAND];
 
 /// Who sends a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -201,7 +205,7 @@ pub const METHODS: &[Method] = &[
     request::<CallParams, CallResult>(CALL_TOOL, Direction::ToSidecar),
     request::<BatchParams, BatchResult>(CALL_TOOLS, Direction::ToSidecar),
     request::<CancelParams, CancelResult>(CANCEL, Direction::ToSidecar),
-    request::<ChangesParams, ChangesResult>(CHANGES, Direction::ToSidecar),
+    request::<ListChangesParams, ChangesResult>(CHANGES, Direction::ToSidecar),
     notification::<ChangesChanged>(CHANGES_CHANGED, Direction::ToEditor),
     request::<SessionRef, CloseResult>(CLOSE_SESSION, Direction::ToSidecar),
     notification::<DiagnosticProgressParams>(DIAGNOSTIC_PROGRESS, Direction::ToSidecar),

@@ -112,7 +112,7 @@ impl Front {
     }
 
     /// `ropewalk.call` with the params of `callTool` as its one argument, or as two: the tool's name and its arguments.
-    /// `ropewalk.keep` and `ropewalk.undo` with the params of those methods as their one argument.
+    /// `ropewalk.keep`, `undo`, `accept` and `reject` with the params of those methods as their one argument.
     fn begin_command(self: &Arc<Self>, params: &Value) -> Result<Started, Error> {
         let command = params["command"].as_str().unwrap_or_default();
         let name = command.strip_prefix(self.command_prefix.as_str()).and_then(|rest| rest.strip_prefix('.'));
@@ -121,6 +121,8 @@ impl Front {
             Some(protocol::CALL_COMMAND) => None,
             Some(protocol::KEEP_COMMAND) => Some((protocol::KEEP, Front::begin_keep as Begin)),
             Some(protocol::UNDO_COMMAND) => Some((protocol::UNDO, Front::begin_undo_command as Begin)),
+            Some(protocol::ACCEPT_COMMAND) => Some((protocol::ACCEPT, Front::begin_accept_command as Begin)),
+            Some(protocol::REJECT_COMMAND) => Some((protocol::REJECT, Front::begin_reject_command as Begin)),
             _ => {
                 let known = protocol::COMMANDS.map(|name| format!("{:?}", format!("{}.{name}", self.command_prefix)));
                 let known = known.join(", ");
@@ -280,8 +282,11 @@ fn read<T: DeserializeOwned>(params: &Value) -> Result<T, Error> {
 }
 
 /// Reads parameters that say what a person's word is about. What they do not say does not restrict, so that a name that is
-/// not known, which would be passed over, is refused: it was meant to say something.
+/// not known, which would be passed over, is refused: it was meant to say something. So is a choice that is null, which is
+/// what becomes of a name that its sender did not know, and would be a choice of everything.
 fn read_choice<T: DeserializeOwned + JsonSchema>(params: &Value) -> Result<T, Error> {
+    /// What chooses.
+    const CHOICES: [&str; 6] = ["sessionId", "turnId", "callId", "uri", "hunkId", "undoId"];
     /// What any request may have.
     const COMMON: [&str; 2] = ["workDoneToken", "partialResultToken"];
     let fields = match params {
@@ -296,6 +301,12 @@ fn read_choice<T: DeserializeOwned + JsonSchema>(params: &Value) -> Result<T, Er
     if let Some(name) = unknown {
         let names: Vec<&str> = known.into_iter().flat_map(|known| known.keys()).map(String::as_str).collect();
         return Err(Error::invalid_params(format!("unknown field `{name}`; expected {}", names.join(", "))));
+    }
+    if let Some(name) = CHOICES.iter().find(|name| params.get(**name).is_some_and(Value::is_null)) {
+        return Err(Error::invalid_params(format!(
+            "`{name}` is null; expected a string, or no `{name}` at all where everything that the other fields leave is \
+             meant. Nothing was done"
+        )));
     }
     read(params)
 }

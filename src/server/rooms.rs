@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
-use crate::dispatch::review::{ChangesParams, ChangesResult, KeepResult, UndoParams, UndoResult};
+use crate::dispatch::review::{ChangesParams, ChangesResult, KeepResult, ListChangesParams, UndoParams, UndoResult};
 use crate::dispatch::{AcceptParams, AcceptResult, RejectParams, RejectResult};
 use crate::dispatch::{
     BatchParams, BatchResult, CallParams, CallResult, Dispatch, ListToolsParams, ListedTool, OutputParams, OutputText,
@@ -107,7 +107,7 @@ pub trait Calls: Send + Sync + 'static {
         std::future::ready(None).boxed()
     }
     /// What agents changed and nobody has judged yet. Who changes nothing has nothing.
-    fn changes(self: Arc<Self>, _: ChangesParams) -> Reviewed<ChangesResult> {
+    fn changes(self: Arc<Self>, _: ListChangesParams) -> Reviewed<ChangesResult> {
         std::future::ready(Ok(ChangesResult::default())).boxed()
     }
     /// A person keeps changes.
@@ -271,7 +271,7 @@ impl Calls for Dispatch {
         async move { Some(Dispatch::seen_by(&self, Some(&session)).await) }.boxed()
     }
 
-    fn changes(self: Arc<Self>, params: ChangesParams) -> Reviewed<ChangesResult> {
+    fn changes(self: Arc<Self>, params: ListChangesParams) -> Reviewed<ChangesResult> {
         async move { Dispatch::changes(&self, params).await }.boxed()
     }
 

@@ -139,6 +139,17 @@ pub fn uri_of_path(path: &Path) -> String {
 /// The target that `file_path` names: an absolute path; a path relative to the folder that has it (two folders that
 /// have it: an error that names both; none: the first folder); or the URI of an open document or a file.
 pub fn resolve(disk: &dyn Disk, roots: &Roots, documents: &Documents, file_path: &str) -> Result<Target, Refusal> {
+    resolve_with(disk, roots, documents, &|_| false, file_path)
+}
+
+/// The same where more files count as being there than those on the disk and the open documents.
+pub(super) fn resolve_with(
+    disk: &dyn Disk,
+    roots: &Roots,
+    documents: &Documents,
+    there: &dyn Fn(&Key) -> bool,
+    file_path: &str,
+) -> Result<Target, Refusal> {
     let invalid = |message: String| Err(Refusal::new(RefusalKind::InvalidArguments, message));
     if file_path.is_empty() {
         return invalid("The path is empty; give the absolute path of a file.".to_owned());
@@ -178,7 +189,7 @@ pub fn resolve(disk: &dyn Disk, roots: &Roots, documents: &Documents, file_path:
         return invalid(format!("{file_path} is a path of Windows; this machine's paths begin with /."));
     }
     let named = Path::new(file_path);
-    let found = if named.is_absolute() { named.to_owned() } else { in_folders(disk, roots, documents, named)? };
+    let found = if named.is_absolute() { named.to_owned() } else { in_folders(disk, roots, documents, there, named)? };
     let path = canonical(disk, &found);
     Ok(target_of_path(disk, roots, documents, path.clone(), || {
         let dots = found.components().any(|part| part == Component::ParentDir);
@@ -187,7 +198,13 @@ pub fn resolve(disk: &dyn Disk, roots: &Roots, documents: &Documents, file_path:
 }
 
 /// The absolute path that a relative one means.
-fn in_folders(disk: &dyn Disk, roots: &Roots, documents: &Documents, named: &Path) -> Result<PathBuf, Refusal> {
+fn in_folders(
+    disk: &dyn Disk,
+    roots: &Roots,
+    documents: &Documents,
+    there: &dyn Fn(&Key) -> bool,
+    named: &Path,
+) -> Result<PathBuf, Refusal> {
     let Some(first) = roots.folders.first() else {
         return Err(Refusal::new(
             RefusalKind::InvalidArguments,
@@ -199,7 +216,8 @@ fn in_folders(disk: &dyn Disk, roots: &Roots, documents: &Documents, named: &Pat
     for folder in &roots.folders {
         let candidate = folder.join(named);
         let path = canonical(disk, &candidate);
-        if documents.get(&Key::File(path.clone())).is_some() || exists(disk, &path) {
+        let key = Key::File(path.clone());
+        if documents.get(&key).is_some() || exists(disk, &path) || there(&key) {
             having.entry(path).or_insert(candidate);
         }
     }

@@ -9,16 +9,19 @@ mod draft;
 pub(super) mod judge;
 mod kept;
 pub(super) mod layer;
+mod shares;
 mod stack;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub use draft::{Draft, Hunk, Pick};
+pub use draft::{Becomes, Draft, Hunk, Pick};
 pub use judge::{Accepting, Rejected, accepted};
 pub use kept::Kept;
 pub use layer::Laid;
-pub use stack::{Over, Selector, Stack};
+pub use shares::Shares;
+pub use stack::{Over, Selector, Stack, Standing};
 
 use crate::text::LineBreaks;
 use crate::workspace::commit::Fate;
@@ -30,6 +33,8 @@ pub struct Proposals {
     stacks: Mutex<BTreeMap<String, Stack>>,
     /// By session: held while a real text is read and a proposal moved to it, for what was read last counts last.
     turns: Mutex<BTreeMap<String, Arc<Mutex<()>>>>,
+    /// So many stacks came to be.
+    births: AtomicU64,
 }
 
 /// The proposals for one file, for a person to judge.
@@ -53,6 +58,11 @@ impl Proposals {
         let stacks = self.lock();
         let Some(stack) = stacks.get(session) else { return false };
         keys.any(|key| stack.concerning(key).is_some())
+    }
+
+    /// Whether a session proposes a file under this name, to be made or moved there.
+    pub(super) fn make(&self, session: &str, key: &Key) -> bool {
+        self.lock().get(session).is_some_and(|stack| matches!(stack.over(key), Over::Text(_)))
     }
 
     /// The sessions of which something is known here, sorted.
@@ -90,26 +100,32 @@ impl Proposals {
         pending
     }
 
+    /// Something that a session's model has to be told of its proposals, as a phrase.
+    pub fn tell(&self, session: &str, news: String) {
+        self.with(session, |stack| stack.tell(news));
+    }
+
     /// What a session's model has not been told of its proposals yet, once: phrases.
     pub fn take_news(&self, session: &str) -> Vec<String> {
         self.lock().get_mut(session).map(Stack::take_news).unwrap_or_default()
     }
 
-    /// Drops what a call proposes whose session is none of its business any more.
-    pub fn withdraw(&self, session: &str, call: &str) {
-        let selector = Selector { call: Some(call.to_owned()), ..Selector::default() };
-        self.with(session, |stack| {
-            for (number, pick) in stack.select(&selector).unwrap_or_default() {
-                stack.reject(number, &pick);
-            }
-        });
-    }
-
-    /// Drops all that a session proposes; the URIs of the files it was about.
+    /// Drops all that a session proposes; the URIs of the files it was about. Its numbers go on, so that the name of a
+    /// hunk that a person still has before them never comes to mean another one; and what is kept of it counts no more.
     pub fn forget(&self, session: &str) -> Vec<String> {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner).remove(session);
-        let stack = self.lock().remove(session).unwrap_or_default();
+        let mut stacks = self.lock();
+        let stack = stacks.remove(session).unwrap_or_default();
+        if stack.last > 0 {
+            let mut empty = self.born(stack.last);
+            empty.known = true;
+            stacks.insert(session.to_owned(), empty);
+        }
         stack.files().into_iter().map(|target| target.uri).collect()
+    }
+
+    fn born(&self, last: u64) -> Stack {
+        Stack::newborn(self.births.fetch_add(1, Ordering::Relaxed) + 1, last)
     }
 
     /// What is kept of a session's proposals over a restart; an empty thing where they are too much for that.
@@ -117,20 +133,29 @@ impl Proposals {
         self.lock().get(session).map(Kept::of).unwrap_or_default()
     }
 
-    /// Brings back what was kept of a session, if nothing is known of it yet.
-    pub fn restore(&self, session: &str, kept: impl FnOnce() -> Option<Kept>, breaks: LineBreaks) {
+    /// Brings back what was kept of a session, if nothing is known of it yet. The URIs of the files that it is about.
+    pub fn restore(&self, session: &str, kept: impl FnOnce() -> Option<Kept>, breaks: LineBreaks) -> Vec<String> {
         let mut stacks = self.lock();
-        let stack = stacks.entry(session.to_owned()).or_default();
+        let stack = stacks.entry(session.to_owned()).or_insert_with(|| self.born(0));
         if !std::mem::replace(&mut stack.known, true)
             && let Some(kept) = kept()
         {
+            let born = stack.born;
             *stack = kept.stack(breaks);
+            stack.born = born;
+            return stack.files().into_iter().map(|target| target.uri).collect();
         }
+        Vec::new()
     }
 
     /// Does something with what a session proposes.
     fn with<R>(&self, session: &str, act: impl FnOnce(&mut Stack) -> R) -> R {
-        act(self.lock().entry(session.to_owned()).or_default())
+        act(self.lock().entry(session.to_owned()).or_insert_with(|| self.born(0)))
+    }
+
+    /// The same, if it is this stack still, and not one that came after it.
+    fn with_same<R>(&self, session: &str, born: u64, act: impl FnOnce(&mut Stack) -> R) -> Option<R> {
+        self.lock().get_mut(session).filter(|stack| stack.born == born).map(act)
     }
 
     /// Does something in a session's turn. Blocking.

@@ -25,8 +25,10 @@ async fn an_editor_is_welcomed() {
             },
             "executeCommandProvider": {
               "commands": [
+                "ropewalk.accept",
                 "ropewalk.call",
                 "ropewalk.keep",
+                "ropewalk.reject",
                 "ropewalk.undo"
               ]
             },

@@ -40,6 +40,7 @@ mod review;
 mod search;
 mod sessions;
 mod slot;
+mod staged;
 mod storm;
 mod tidy;
 mod world;

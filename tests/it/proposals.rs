@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ropewalk::ports::Ports;
+use ropewalk::ports::{Disk as _, Ports, SystemDisk};
 use ropewalk::server::{self, ServeOptions};
 use serde_json::{Value, json};
 
@@ -224,13 +224,13 @@ async fn what_the_user_changed_is_never_overwritten() {
     let done = editor.ask("ropewalk/accept", json!({ "sessionId": "s", "uri": open })).await;
     assert_eq!((&done["accepted"], &done["refused"]["kind"]), (&json!([]), &json!("notFound")), "{done}");
     assert_eq!(editor.buffers[&open].text, ONE.replace("one", "mine"));
-    assert!(read(&mut editor, "s", "open.rs").await.contains("went stale: the user changed these very lines"));
+    assert!(read(&mut editor, "s", "open.rs").await.contains("went stale: these very lines were changed"));
     // A new file that the user made meanwhile.
     let write = json!({ "file_path": "new.rs", "content": "fn zwei() {}\n" });
     call(&mut editor, "s", "c2", "write", write).await;
     put(&folder, "new.rs", "mine\n");
     let shown = read(&mut editor, "s", "new.rs").await;
-    assert!(shown.contains("mine") && shown.contains("a file is there by now that the user made"), "{shown}");
+    assert!(shown.contains("mine") && shown.contains("there is a file of that name by now"), "{shown}");
     end(editor).await;
 }
 
@@ -298,5 +298,108 @@ async fn a_call_may_propose_and_protected_places_are_accepted_singly() {
     assert_eq!(got(&folder, "closed.rs"), ONE.as_bytes());
     let done = editor.ask("ropewalk/accept", json!({ "uri": uri(&folder, ".vscode/tasks.json") })).await;
     assert_eq!((done["refused"].is_null(), got(&folder, ".vscode/tasks.json")), (true, b"{}\n".to_vec()), "{done}");
+    end(editor).await;
+}
+
+#[tokio::test]
+async fn hunks_of_one_file_are_accepted_one_after_the_other() {
+    let (_gone, folder, mut editor, open) = desk().await;
+    for (id, file, old, new) in [
+        ("c1", "open.rs", "fn one() {}", "fn eins() {}\nfn more() {}"),
+        ("c2", "open.rs", "fn three() {}", "fn drei() {}"),
+        ("c3", "closed.rs", "fn one() {}", "fn eins() {}\nfn more() {}"),
+        ("c4", "closed.rs", "fn three() {}", "fn drei() {}"),
+    ] {
+        edit(&mut editor, "s", id, file, old, new).await;
+    }
+    let first = ONE.replace("fn one() {}", "fn eins() {}\nfn more() {}");
+    for (hunk, expected) in [("p1.1", first.clone()), ("p1.2", first.replace("three", "drei"))] {
+        let done = accept(&mut editor, json!({ "sessionId": "s", "hunkId": hunk })).await;
+        assert_eq!(
+            (&done["accepted"][0]["hunkIds"], &editor.buffers[&open].text),
+            (&json!([hunk]), &expected),
+            "{done}"
+        );
+    }
+    // The second before the first, on the disk.
+    for (hunk, expected) in [("p2.2", ONE.replace("three", "drei")), ("p2.1", first.replace("three", "drei"))] {
+        let done = editor.ask("ropewalk/accept", json!({ "sessionId": "s", "hunkId": hunk })).await;
+        assert_eq!(done["accepted"][0]["hunkIds"], json!([hunk]), "{done}");
+        assert_eq!(got(&folder, "closed.rs"), expected.as_bytes());
+    }
+    let told = read(&mut editor, "s", "open.rs").await;
+    assert_eq!(told.matches("a person accepted").count(), 4, "{told}");
+    assert!(!told.contains("not applied"), "{told}");
+    end(editor).await;
+}
+
+#[tokio::test]
+async fn what_is_proposed_for_a_file_that_goes_away_is_told_as_stale() {
+    let (_gone, folder, mut editor, open) = desk().await;
+    put(&folder, "third.rs", ONE);
+    for (id, file) in [("c1", "closed.rs"), ("c2", "third.rs"), ("c3", "open.rs")] {
+        edit(&mut editor, "s", id, file, "fn two() {}", "fn zwei() {}").await;
+        edit(&mut editor, "t", id, file, "fn two() {}", "fn deux() {}").await;
+    }
+    // Deleted, renamed by somebody else, and closed with its changes thrown away.
+    SystemDisk.remove(&folder.join("closed.rs")).unwrap();
+    SystemDisk.rename(&folder.join("third.rs"), &folder.join("renamed.rs")).unwrap();
+    editor.notify("textDocument/didClose", json!({ "textDocument": { "uri": open } }));
+    editor.buffers.remove(&open);
+    for session in ["s", "t"] {
+        for name in ["closed.rs", "third.rs", "open.rs"] {
+            let params = json!({ "sessionId": session, "uri": uri(&folder, name) });
+            let done = editor.ask("ropewalk/accept", params).await;
+            assert_eq!((&done["accepted"], &done["refused"]["kind"]), (&json!([]), &json!("notFound")), "{done}");
+        }
+        let told = read(&mut editor, session, "renamed.rs").await;
+        for words in [
+            "call c1 proposed for closed.rs went stale: the file is gone",
+            "call c2 proposed for third.rs went stale: the file is gone",
+            "call c3 proposed for open.rs went stale: these very lines were changed",
+        ] {
+            assert_eq!(told.matches(words).count(), 1, "{words}: {told}");
+        }
+        assert!(told.contains("fn two"), "{told}");
+        assert!(!read(&mut editor, session, "renamed.rs").await.contains("went stale"));
+    }
+    assert_eq!(got(&folder, "open.rs"), b"fn saved() {}\n");
+    assert!(SystemDisk.metadata(&folder.join("closed.rs")).is_err());
+    end(editor).await;
+}
+
+#[tokio::test]
+async fn what_one_session_accepts_moves_or_ends_what_another_proposes() {
+    let (_gone, folder, mut editor, open) = desk().await;
+    edit(&mut editor, "t", "d1", "open.rs", "fn three() {}", "fn trois() {}").await;
+    let write = json!({ "file_path": "new.rs", "content": "fn new() {}\n" });
+    call(&mut editor, "s", "c1", "write", write.clone()).await;
+    call(&mut editor, "t", "d2", "write", json!({ "file_path": "new.rs", "content": "fn other() {}\n" })).await;
+    edit(&mut editor, "s", "c2", "open.rs", "fn one() {}", "fn eins() {}\nfn more() {}").await;
+    let patch = "*** Begin Patch\n*** Delete File: closed.rs\n*** End Patch\n";
+    call(&mut editor, "s", "look", "read", json!({ "file_path": "closed.rs" })).await;
+    edit(&mut editor, "t", "d3", "closed.rs", "fn one() {}", "fn un() {}").await;
+    call(&mut editor, "s", "c3", "apply_patch", json!({ "patch": patch })).await;
+    accept(&mut editor, json!({ "sessionId": "s", "callId": "c2" })).await;
+    for call in ["c1", "c3"] {
+        let done = editor.ask("ropewalk/accept", json!({ "sessionId": "s", "callId": call })).await;
+        assert!(done["refused"].is_null(), "{done}");
+    }
+    // The place moved along, and is where it belongs when it is accepted in its turn.
+    let listed = editor.ask("ropewalk/changes", json!({ "sessionId": "t" })).await;
+    let hunks = listed["proposals"][0]["hunks"].as_array().unwrap();
+    assert_eq!((listed["proposals"].as_array().map(Vec::len), &hunks[0]["lines"]["start"]), (Some(1), &json!(4)));
+    let told = read(&mut editor, "t", "new.rs").await;
+    for words in [
+        "call d2 proposed for new.rs went stale: there is a file of that name by now",
+        "call d3 proposed for closed.rs went stale: the file is gone",
+    ] {
+        assert_eq!(told.matches(words).count(), 1, "{words}: {told}");
+    }
+    assert!(!read(&mut editor, "t", "new.rs").await.contains("went stale"));
+    accept(&mut editor, json!({ "sessionId": "t", "uri": open })).await;
+    let expected = ONE.replace("fn one() {}", "fn eins() {}\nfn more() {}").replace("three", "trois");
+    assert_eq!(editor.buffers[&open].text, expected);
+    assert_eq!(got(&folder, "new.rs"), b"fn new() {}\n");
     end(editor).await;
 }

@@ -460,7 +460,10 @@ async fn lenses_actions_and_commands_where_they_are_wanted() {
 #[tokio::test(start_paused = true)]
 async fn odd_questions_are_answered() {
     let mut bench = Bench::new(json!({})).await;
-    assert_eq!(bench.editor.ask("ropewalk/changes", json!({})).await, json!({ "files": [], "undos": [] }));
+    assert_eq!(
+        bench.editor.ask("ropewalk/changes", json!({})).await,
+        json!({ "files": [], "proposals": [], "undos": [] })
+    );
     assert_eq!(
         bench.editor.ask("ropewalk/undo", json!({ "hunkId": "9.9" })).await,
         json!({ "hunks": [], "edits": [] })

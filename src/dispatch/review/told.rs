@@ -3,10 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::dispatch::proposals::ProposedFile;
 use crate::workspace::LineSpan;
 use crate::workspace::checkpoints::{Became, By, Kind, Pending};
 
-/// Which changes are meant: `ropewalk/changes`, `ropewalk/keep`. All that fit everything that is given; without
+/// Which changes are meant: `ropewalk/keep`, and those below. All that fit everything that is given; without
 /// anything, all there are.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -28,6 +29,17 @@ pub struct ChangesParams {
     pub hunk_id: Option<String>,
 }
 
+/// What to list: `ropewalk/changes`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ListChangesParams {
+    /// Which changes.
+    #[serde(flatten)]
+    pub choice: ChangesParams,
+    /// Also those that a person accepted before they were made, and that can be undone still.
+    pub include_accepted: bool,
+}
+
 /// What to undo: `ropewalk/undo`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -40,12 +52,15 @@ pub struct UndoParams {
     pub undo_id: Option<String>,
 }
 
-/// The answer to [`ChangesParams`]: what nobody has judged yet.
+/// The answer to [`ListChangesParams`]: what nobody has judged yet.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ChangesResult {
     /// The files with such changes, by name.
     pub files: Vec<ChangedFile>,
+    /// What is proposed and not made: the files that would be changed, by name, each once for every session that
+    /// proposes something for it.
+    pub proposals: Vec<ProposedFile>,
     /// The undos that can be undone, the oldest first, whatever was asked for.
     pub undos: Vec<UndoInfo>,
 }
@@ -86,6 +101,9 @@ pub struct HunkInfo {
     pub now: String,
     /// Whether the person has changed something among its lines.
     pub touched: bool,
+    /// A person accepted it before it was made.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub accepted: bool,
     /// The call that changed the same lines once more: it has to be undone first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub under: Option<Maker>,
@@ -225,6 +243,7 @@ fn hunk(pending: Pending) -> HunkInfo {
     HunkInfo {
         hunk_id: pending.hunk,
         kind,
+        accepted: pending.by.accepted,
         session_id: pending.by.session,
         turn_id: pending.by.turn,
         call_id: pending.by.call,

@@ -89,7 +89,7 @@ fn change(target: &Target, before: Text, after: Text, versions: (i32, i32)) -> C
 }
 
 fn by(call: &str) -> By {
-    By { session: "s".into(), turn: None, call: call.into() }
+    By { session: "s".into(), turn: None, call: call.into(), accepted: false }
 }
 
 fn call(name: &str) -> Selection {

@@ -23,6 +23,9 @@ pub struct By {
     pub turn: Option<String>,
     /// The call.
     pub call: String,
+    /// A person accepted it before it was made, so that it waits for nobody's judgement; it can be undone all the same.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub accepted: bool,
 }
 
 /// Lines that a call changed and nobody has judged yet.

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn by(call: &str) -> By {
-    By { session: "s".into(), turn: Some("t".into()), call: call.into() }
+    By { session: "s".into(), turn: Some("t".into()), call: call.into(), accepted: false }
 }
 
 fn text(text: &str) -> Text {
@@ -111,7 +111,7 @@ fn later_calls_are_undone_first() {
     check("a\n A b\n B c\n undo B\n undo A", "undo B: b\n undo A: a\n 0 marks left");
     check(
         "a\n A b\n B c\n undo A",
-        r#"undo A: c [Under(1, By { session: "s", turn: Some("t"), call: "B" })]
+        r#"undo A: c [Under(1, By { session: "s", turn: Some("t"), call: "B", accepted: false })]
         2 marks left"#,
     );
     check("a\n A b\n B c\n undo all", "undo all: a\n 0 marks left");

@@ -47,6 +47,7 @@ pub(in crate::workspace) fn revert(before: &str, after: &str, now: &str) -> Reve
             continue;
         }
         taken += 1;
+        walk.put_in_before(&change.old, &mut out);
         put(&befores[change.new.clone()], &mut out);
         walk.skip(change.old.end, &mut out);
     }
@@ -133,6 +134,14 @@ impl<'a> Walk<'a> {
         self.at > stretch.start || within.into_iter().any(|change| !change.old.is_empty())
     }
 
+    /// Gives out what was put in right before the first line of a stretch; of an empty one nobody knows on which side of it
+    /// that is.
+    fn put_in_before(&mut self, stretch: &Range<usize>, out: &mut String) {
+        if let Some(change) = self.change(stretch.end).filter(|change| change.old == (stretch.start..stretch.start)) {
+            self.give(change, out);
+        }
+    }
+
     /// Leaves out the lines before `end`, none of which was changed, but gives out what was put in among them.
     fn skip(&mut self, end: usize, out: &mut String) {
         while let Some(change) = self.change(end) {
@@ -168,6 +177,10 @@ mod tests {
         check("a z", "a 1 2 3 z", "a 1 user 2 3 z", "a user z", 0);
         check("a z", "a 1 2 3 z", "a 1 2 3 user z", "a user z", 0);
         check("a z", "a 1 2 3 z", "a user 1 2 3 z", "a user z", 0);
+        // What was put in before or behind a changed line is there afterwards.
+        check("a b c", "a B c", "a user B c", "a user b c", 0);
+        check("a b c", "a B c", "a B user c", "a b user c", 0);
+        check("a b B c", "a x y c", "a user x y c", "a user b B c", 0);
         // A line of the agent that the user changed stays as it is.
         check("a b c", "a B c", "a user c", "a user c", 1);
         check("a b c d", "a B c D", "a user c D", "a user c d", 1);

@@ -10,6 +10,8 @@ use crate::workspace::checkpoints::{By, Ledger, Left, Mark, MarkId, revert};
 use crate::workspace::commit::{Fate, LineSpan};
 use crate::workspace::paths::Target;
 
+use super::stack::Standing;
+
 /// The hunk that stands for the file itself: that it is made, deleted or moved. The others are marks, from 1 on.
 pub(super) const FATE: MarkId = 0;
 
@@ -31,6 +33,10 @@ pub struct Draft {
     pub(super) fated: Option<By>,
     /// The proposed text, and who proposes which lines of it.
     pub(super) ledger: Ledger,
+    /// The text that it stands on was in an open document and not on the disk.
+    pub(super) unsaved: bool,
+    /// It was so before a restart, and the document has not been opened again.
+    pub(super) awaits: bool,
 }
 
 /// Some hunks of a draft.
@@ -49,8 +55,8 @@ pub struct Hunk {
     pub id: String,
     /// The call that proposes it.
     pub by: By,
-    /// What becomes of the file itself, in a word: `create`, `delete` or `move`; `None`: lines of its text.
-    pub fate: Option<&'static str>,
+    /// What would become of the file itself; `None`: lines of its text.
+    pub fate: Option<Becomes>,
     /// The lines of the real text that it would replace.
     pub before: LineSpan,
     /// Its lines in the proposed text.
@@ -59,6 +65,17 @@ pub struct Hunk {
     pub old: String,
     /// What is proposed instead.
     pub new: String,
+}
+
+/// What would become of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Becomes {
+    /// It would be made.
+    Created,
+    /// It would be deleted.
+    Deleted,
+    /// It would be moved.
+    Moved,
 }
 
 /// A hunk that went stale.
@@ -85,7 +102,13 @@ impl Draft {
     /// Nothing proposed yet, over what a file holds.
     pub(super) fn new(number: u64, real: Target, base: Option<Text>, empty: Text) -> Draft {
         let ledger = Ledger::new(base.clone().unwrap_or(empty));
-        Draft { number, real, base, fate: Fate::Stays, fated: None, ledger }
+        Draft { number, real, base, fate: Fate::Stays, fated: None, ledger, unsaved: false, awaits: false }
+    }
+
+    /// How the text is there that it stands on.
+    pub(super) fn stands(&mut self, standing: Standing) {
+        self.unsaved = standing.unsaved;
+        self.awaits &= !standing.open;
     }
 
     /// The text that the session sees; `None`: it proposes that there be none.
@@ -173,7 +196,7 @@ impl Draft {
     }
 
     /// What is accepted with a pick: a file is made with the lines that its maker gave it.
-    fn completed(&self, pick: &Pick) -> Pick {
+    pub(super) fn completed(&self, pick: &Pick) -> Pick {
         let mut pick = pick.clone();
         if self.base.is_none() && (pick.fate || !pick.marks.is_empty()) {
             pick.fate = true;
@@ -185,7 +208,7 @@ impl Draft {
     }
 
     /// The real text, were some hunks accepted; and all the marks that are in it.
-    fn with(&self, pick: &Pick) -> (Text, BTreeSet<MarkId>) {
+    pub(super) fn with(&self, pick: &Pick) -> (Text, BTreeSet<MarkId>) {
         let others: BTreeSet<MarkId> = self.all().marks.difference(&pick.marks).copied().collect();
         let undo = self.ledger.undo(&others);
         let accepted = self.all().marks.difference(&undo.undone).copied().collect();
@@ -289,10 +312,10 @@ impl Draft {
             (None, None) => Rebased { draft: Some(self.clone()), ..quiet },
             (Some(base), Some(real)) if base.rope() == real.rope() => Rebased { draft: Some(self.clone()), ..quiet },
             (None, Some(real)) if self.ledger.text().rope() == real.rope() && self.fate == Fate::Stays => quiet,
-            (None, Some(_)) => gone("a file is there by now that the user made"),
+            (None, Some(_)) => gone("there is a file of that name by now"),
             (Some(_), None) if self.fate == Fate::Deleted => quiet,
             (Some(_), None) => gone("the file is gone"),
-            (Some(_), Some(_)) if self.fate == Fate::Deleted => gone("the user has changed the file since"),
+            (Some(_), Some(_)) if self.fate == Fate::Deleted => gone("the file was changed since"),
             (Some(base), Some(real)) => self.over(base, real),
         }
     }
@@ -305,16 +328,17 @@ impl Draft {
         let stale = if merged.left > 0 { self.stale(&before, &now) } else { BTreeMap::new() };
         let dead: BTreeSet<MarkId> = stale.iter().filter(|(_, whole)| **whole).map(|(id, _)| *id).collect();
         draft.ledger.keep(&dead);
-        let renamed = !draft.stands();
+        let renamed = !draft.fits();
         if renamed {
             draft.rebuild();
         }
         let told = |(id, whole): (&MarkId, &bool)| {
             let mark = self.ledger.marks().iter().find(|mark| mark.id == *id)?;
             let why = if *whole {
-                "the user changed these very lines, which are as they left them"
+                "these very lines were changed since, by the user or another session, and are as they are"
             } else {
-                "the user changed some of these very lines, which are as they left them; the rest is still proposed"
+                "some of these very lines were changed since, by the user or another session, and are as they are; the rest is \
+                 still proposed"
             };
             Some(Stale { by: mark.by.clone(), why: why.to_owned() })
         };
@@ -334,7 +358,7 @@ impl Draft {
     }
 
     /// Whether the text without all marks is the one that it stands on.
-    fn stands(&self) -> bool {
+    fn fits(&self) -> bool {
         let undo = self.ledger.undo(&self.all().marks);
         undo.text.rope() == self.under().rope()
     }
@@ -381,9 +405,9 @@ impl Draft {
         let mut hunks = Vec::new();
         if let Some(by) = self.fated.as_ref().filter(|_| self.has_fate()) {
             let fate = match &self.fate {
-                Fate::Stays => "create",
-                Fate::Deleted => "delete",
-                Fate::Moved { .. } => "move",
+                Fate::Stays => Becomes::Created,
+                Fate::Deleted => Becomes::Deleted,
+                Fate::Moved { .. } => Becomes::Moved,
             };
             let none = LineSpan { start: 1, count: 0 };
             hunks.push(Hunk {

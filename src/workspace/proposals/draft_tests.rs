@@ -21,7 +21,7 @@ fn target(path: &str) -> Target {
 }
 
 fn by(call: &str) -> By {
-    By { session: "s".into(), turn: None, call: call.into() }
+    By { session: "s".into(), turn: None, call: call.into(), accepted: false }
 }
 
 /// Proposals over a text: each call leads from the text as it is to the next one.
@@ -36,7 +36,9 @@ fn draft(base: Option<&str>, calls: &[(&str, &str)]) -> Draft {
 
 fn shown(draft: &Draft) -> Vec<String> {
     let hunk = |hunk: &Hunk| {
-        let what = hunk.fate.map_or_else(|| format!("{:?} -> {:?}", hunk.old, hunk.new), str::to_owned);
+        let what = hunk
+            .fate
+            .map_or_else(|| format!("{:?} -> {:?}", hunk.old, hunk.new), |fate| format!("{fate:?}").to_lowercase());
         format!("{} {} {}+{}: {what}", hunk.id, hunk.by.call, hunk.before.start, hunk.after.start)
     };
     draft.hunks().iter().map(hunk).collect()
@@ -49,10 +51,10 @@ fn hunks_are_named_and_placed() {
     let again = draft(Some("a\nb\nc\n"), &[("c1", "a\nB\nc\n"), ("c2", "a\nBB\nc\n")]);
     assert_eq!(shown(&again), [r#"p1.2 c2 2+2: "b\n" -> "BB\n""#]);
     let new = draft(None, &[("c1", "x\ny\n")]);
-    assert_eq!(shown(&new), ["p1.0 c1 1+1: create", r#"p1.1 c1 1+1: "" -> "x\ny\n""#]);
+    assert_eq!(shown(&new), ["p1.0 c1 1+1: created", r#"p1.1 c1 1+1: "" -> "x\ny\n""#]);
     let mut gone = draft(Some("a\n"), &[]);
     gone.propose(&[], &Fate::Deleted, &by("c3"));
-    assert_eq!((shown(&gone), gone.text().is_none()), (vec!["p1.0 c3 1+1: delete".to_owned()], true));
+    assert_eq!((shown(&gone), gone.text().is_none()), (vec!["p1.0 c3 1+1: deleted".to_owned()], true));
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::workspace::{Refusal, RefusalKind, Workspace};
 
 use super::draft::{Draft, Pick};
 use super::layer::refresh_all;
+use super::shares::Shares;
 use super::stack::{Selector, Stack};
 
 /// Of what the person wrote instead, at most so many bytes of diff are told to the model.
@@ -24,6 +25,7 @@ pub struct Accepting {
     pub change: FileChange,
     draft: Draft,
     pick: Pick,
+    shares: Shares,
     /// What the person changed in the proposal, as a diff.
     edited: Option<String>,
     busy: Busy,
@@ -33,12 +35,14 @@ pub struct Accepting {
 struct Busy {
     workspace: Workspace,
     session: String,
+    /// Of which stack.
+    born: u64,
     number: u64,
 }
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        self.workspace.proposals.with(&self.session, |stack| stack.end(self.number));
+        self.workspace.proposals.with_same(&self.session, self.born, |stack| stack.end(self.number));
     }
 }
 
@@ -102,6 +106,7 @@ pub(in crate::workspace) fn accepting(
             let mut accepting = Vec::new();
             for (number, pick) in picked {
                 let Some(draft) = stack.draft(number).cloned() else { continue };
+                let shares = Shares { draft: draft.clone(), pick: pick.clone(), edited: edited.is_some() };
                 let (draft, pick, edited) = match edited {
                     None => (draft, pick, None),
                     Some(text) => with_text(&draft, &pick, selector, text)?,
@@ -113,12 +118,12 @@ pub(in crate::workspace) fn accepting(
                     label: format!("accept {}", draft.real.shown),
                     fate,
                 };
-                accepting.push((number, draft, pick, edited, change));
+                accepting.push((number, draft, pick, shares, edited, change));
             }
-            let hold = |(number, draft, pick, edited, change)| {
+            let hold = |(number, draft, pick, shares, edited, change)| {
                 stack.begin(number);
-                let busy = Busy { workspace: workspace.clone(), session: session.to_owned(), number };
-                Accepting { change, draft, pick, edited, busy }
+                let (workspace, session, born) = (workspace.clone(), session.to_owned(), stack.born);
+                Accepting { change, draft, pick, shares, edited, busy: Busy { workspace, session, born, number } }
             };
             Ok(accepting.into_iter().map(hold).collect())
         })
@@ -156,7 +161,7 @@ fn with_text(
     Ok((edited, pick, changed))
 }
 
-/// These hunks are in the real file now. Their names. Blocking.
+/// These hunks are in the real file now. Their names; none where the session was closed or began anew meanwhile. Blocking.
 pub fn accepted(accepting: Accepting, committed: &Committed) -> Vec<String> {
     let Accepting { draft, pick, edited, busy, .. } = accepting;
     let shown = draft.place().shown.clone();
@@ -170,9 +175,9 @@ pub fn accepted(accepting: Accepting, committed: &Committed) -> Vec<String> {
         stack.tell(format!("a person accepted {what} {shown}; it is applied now{how}"));
         names
     };
-    let names = workspace.proposals.in_turn(&busy.session, || workspace.proposals.with(&busy.session, settle));
-    workspace.tell_proposals([draft.real.uri.clone()]);
-    names
+    let proposals = &workspace.proposals;
+    let names = proposals.in_turn(&busy.session, || proposals.with_same(&busy.session, busy.born, settle));
+    names.unwrap_or_default()
 }
 
 /// Drops hunks. Blocking.
@@ -242,5 +247,21 @@ impl Accepting {
     /// Of which file.
     pub fn target(&self) -> &Target {
         &self.change.target
+    }
+
+    /// The text that it was worked out for; `None`: the file is to be made.
+    pub fn base(&self) -> Option<&Text> {
+        self.draft.base.as_ref()
+    }
+
+    /// Which call has which share in it.
+    pub fn shares(&self) -> Shares {
+        self.shares.clone()
+    }
+
+    /// The first of the calls that proposed it.
+    pub fn by(&self) -> Option<&By> {
+        let marks = self.draft.ledger.marks().iter().filter(|mark| self.pick.marks.contains(&mark.id));
+        marks.map(|mark| &mark.by).chain(self.draft.fated.iter().filter(|_| self.pick.fate)).next()
     }
 }

@@ -13,7 +13,7 @@ use crate::workspace::paths::{Key, Target};
 use super::draft::Draft;
 use super::stack::Stack;
 
-/// A session whose proposals have more bytes of text than this keeps none of them over a restart.
+/// Of a session's proposals so many bytes of text are kept over a restart: the oldest that fit.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
 /// What is kept of a session's proposals.
@@ -21,6 +21,15 @@ const MAX_BYTES: usize = 4 * 1024 * 1024;
 pub struct Kept {
     drafts: Vec<KeptDraft>,
     last: u64,
+    /// What its model has not been told yet.
+    #[serde(default)]
+    news: Vec<String>,
+    /// So much news gave way.
+    #[serde(default)]
+    lost: usize,
+    /// The names of the files whose proposals were too much.
+    #[serde(default)]
+    too_much: Vec<String>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -31,6 +40,8 @@ struct KeptDraft {
     fate: KeptFate,
     fated: Option<By>,
     ledger: KeptLedger,
+    #[serde(default)]
+    unsaved: bool,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -80,14 +91,21 @@ impl KeptTarget {
 }
 
 impl Kept {
-    /// What is kept of a stack: its drafts, unless they are too much.
+    /// What is kept of a stack.
     pub(super) fn of(stack: &Stack) -> Kept {
-        let bytes: usize = stack.drafts.iter().map(Draft::bytes).sum();
-        if bytes > MAX_BYTES {
-            tracing::warn!(bytes, "the proposals of a session are too much to be kept over a restart");
-            return Kept { drafts: Vec::new(), last: stack.last };
-        }
-        let drafts = stack.drafts.iter().map(|draft| KeptDraft {
+        let (mut bytes, mut too_much) = (0, Vec::new());
+        let fits = |draft: &&Draft| {
+            let fits = bytes + draft.bytes() <= MAX_BYTES;
+            if fits {
+                bytes += draft.bytes();
+            } else {
+                tracing::warn!(uri = draft.real.uri, "a proposal is too much to be kept over a restart");
+                too_much.push(draft.place().shown.clone());
+            }
+            fits
+        };
+        let fitting: Vec<&Draft> = stack.drafts.iter().filter(fits).collect();
+        let drafts = fitting.into_iter().map(|draft| KeptDraft {
             number: draft.number,
             real: KeptTarget::from(&draft.real),
             base: draft.base.as_ref().map(Text::to_string),
@@ -98,8 +116,10 @@ impl Kept {
             },
             fated: draft.fated.clone(),
             ledger: draft.ledger.kept(),
+            unsaved: draft.unsaved,
         });
-        Kept { drafts: drafts.collect(), last: stack.last }
+        let (news, lost) = stack.untold();
+        Kept { drafts: drafts.collect(), last: stack.last, news, lost, too_much }
     }
 
     /// The stack that was kept; what does not fit together is left out.
@@ -116,11 +136,20 @@ impl Kept {
                 },
                 fated: kept.fated,
                 ledger: Ledger::of(kept.ledger, breaks)?,
+                unsaved: kept.unsaved,
+                awaits: kept.unsaved,
             })
         };
         let mut stack = Stack::default();
         stack.drafts = self.drafts.into_iter().filter_map(draft).collect();
         (stack.last, stack.known) = (self.last, true);
+        stack.lose(self.lost);
+        for news in self.news {
+            stack.tell(news);
+        }
+        for shown in self.too_much {
+            stack.tell(format!("what you proposed for {shown} was too much to be kept over a restart, and is gone"));
+        }
         stack
     }
 }

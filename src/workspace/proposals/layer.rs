@@ -7,7 +7,7 @@ use crate::workspace::paths::{Key, Target};
 use crate::workspace::view::{self, Source, View};
 use crate::workspace::{Refusal, RefusalKind, Workspace};
 
-use super::stack::{Over, Proposed, Stack, bare};
+use super::stack::{Over, Proposed, Stack, Standing, bare};
 
 /// What is said of a text that is only proposed.
 const PROPOSED: &str = "This is the text with your own proposed changes, which are not applied: nobody else sees them";
@@ -19,6 +19,8 @@ pub struct Laid {
     pub target: Target,
     /// What is to become of it.
     pub fate: Fate,
+    /// What is really there.
+    pub real: Option<Text>,
     /// What the session saw there.
     pub before: Option<Text>,
     /// What it sees now; empty for a deletion.
@@ -48,12 +50,21 @@ fn real(workspace: &Workspace, target: &Target) -> Result<Option<View>, Refusal>
     }
 }
 
+/// How it is there.
+fn standing(real: Option<&View>) -> Standing {
+    match real.map(|view| &view.source) {
+        Some(Source::Open { unsaved, .. }) => Standing { open: true, unsaved: *unsaved },
+        Some(Source::Disk { .. } | Source::Proposed { .. }) | None => Standing::default(),
+    }
+}
+
 /// Moves what a session proposes for a real file to what the file is now, and gives that.
 fn refresh(workspace: &Workspace, session: &str, target: &Target) -> Result<Option<View>, Refusal> {
     let (real, changed) = workspace.proposals.in_turn(session, || {
         let real = real(workspace, target)?;
         let text = real.as_ref().map(|view| bare(&view.text));
-        let changed = workspace.proposals.with(session, |stack| stack.rebase(&target.key, text.as_ref()));
+        let standing = standing(real.as_ref());
+        let changed = workspace.proposals.with(session, |stack| stack.rebase(&target.key, text.as_ref(), standing));
         Ok::<_, Refusal>((real, changed))
     })?;
     if changed {
@@ -161,12 +172,14 @@ fn free(workspace: &Workspace, session: &str, change: &FileChange, to: &Target) 
     Err(Refusal::new(RefusalKind::Conflict, words))
 }
 
-/// Puts changes into what a session proposes, all of them or none.
+/// Puts changes into what a session proposes, all of them or none; none where the session is not `current` any more when
+/// they are there.
 pub(in crate::workspace) fn lay(
     workspace: &Workspace,
     session: &str,
     by: &By,
     changes: &[FileChange],
+    current: &(dyn Fn() -> bool + Send + Sync),
 ) -> Result<Vec<Laid>, Refusal> {
     for change in changes {
         if let Some(file) = workspace.proposals.with(session, |stack| stack.concerning(&change.target.key).cloned()) {
@@ -177,7 +190,11 @@ pub(in crate::workspace) fn lay(
         let mut stack = workspace.proposals.with(session, |stack| stack.clone());
         let laid = changes.iter().map(|change| laid(workspace, session, &mut stack, by, change));
         let laid = laid.collect::<Result<Vec<_>, _>>()?;
-        workspace.proposals.with(session, |there| there.become_as(stack));
+        // Asked while nobody can drop what is proposed: a session that ends later drops this, too.
+        if !workspace.proposals.with(session, |there| current() && there.become_as(stack)) {
+            let words = "The session was closed or began anew meanwhile; nothing is proposed.";
+            return Err(Refusal::new(RefusalKind::Cancelled, words));
+        }
         Ok::<_, Refusal>(laid)
     })?;
     workspace.tell_proposals(changes.iter().map(|change| change.target.uri.clone()));
@@ -212,11 +229,13 @@ fn laid(
         real: real.as_ref(),
         splices: &rewritten.splices,
         empty: Text::new("", breaks),
+        standing: standing(under.as_ref()),
     };
     let ids = stack.propose(&proposed, by)?;
     Ok(Laid {
         target: target.clone(),
         fate: change.fate.clone(),
+        real,
         before,
         after,
         splices: rewritten.splices,
@@ -228,3 +247,7 @@ fn laid(
         ids,
     })
 }
+
+#[cfg(test)]
+#[path = "layer_tests.rs"]
+mod tests;

@@ -32,6 +32,17 @@ pub struct Stack {
     lost: usize,
     /// What was kept of it is here.
     pub(super) known: bool,
+    /// Differs from that of every other stack, those of the same session included that were there before it.
+    pub(super) born: u64,
+}
+
+/// How a real text is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Standing {
+    /// It is the text of an open document.
+    pub open: bool,
+    /// It is the text of a document, and the file on the disk has another.
+    pub unsaved: bool,
 }
 
 /// Which hunks are meant. What is absent does not restrict.
@@ -57,6 +68,11 @@ pub enum Over {
 }
 
 impl Stack {
+    /// An empty one that came to be as the `born`th, and counts on from `last`.
+    pub(super) fn newborn(born: u64, last: u64) -> Stack {
+        Stack { last, born, ..Stack::default() }
+    }
+
     /// The draft that decides what the session sees under a name: the file that it would change.
     pub fn concerning(&self, key: &Key) -> Option<&Target> {
         let seen = self.drafts.iter().find(|draft| draft.fate != Fate::Deleted && draft.place().key == *key);
@@ -98,7 +114,7 @@ impl Stack {
     /// A call proposes a change of one file: `before` is what the session sees there, `real` what is there (both without
     /// a byte order mark), `splices` are in bytes of `before`. The names of its hunks.
     pub fn propose(&mut self, change: &Proposed<'_>, by: &By) -> Result<Vec<String>, Refusal> {
-        let Proposed { target, fate, real, splices, empty } = change;
+        let Proposed { target, fate, real, splices, empty, standing } = change;
         let at = match self.at(&target.key) {
             Some(at) => at,
             None if matches!(self.over(&target.key), Over::Hidden(Some(_))) => {
@@ -126,6 +142,7 @@ impl Stack {
             return Err(in_use(&target.shown));
         }
         self.drafts[at].propose(splices, fate, by);
+        self.drafts[at].stands(*standing);
         let bytes: usize = self.drafts.iter().map(Draft::bytes).sum();
         if bytes > MAX_BYTES {
             let words = format!(
@@ -153,7 +170,10 @@ impl Stack {
     }
 
     /// A real file holds this now. Whether what is proposed for it is another one by that.
-    pub fn rebase(&mut self, key: &Key, real: Option<&Text>) -> bool {
+    ///
+    /// What was kept over a restart of a document with unsaved changes waits for the editor to open it again: what the
+    /// file has meanwhile is not what it was proposed for, and is no reason to drop any of it.
+    pub fn rebase(&mut self, key: &Key, real: Option<&Text>, standing: Standing) -> bool {
         let Some(at) = self.drafts.iter().position(|draft| draft.real.key == *key) else { return false };
         let draft = &self.drafts[at];
         let same = match (&draft.base, real) {
@@ -161,13 +181,21 @@ impl Stack {
             (None, None) => true,
             _ => false,
         };
-        if same || self.busy.contains(&draft.number) {
+        if same {
+            self.drafts[at].stands(standing);
             return false;
         }
-        let shown = draft.place().shown.clone();
+        if self.busy.contains(&draft.number) {
+            return false;
+        }
+        let (shown, awaits) = (draft.place().shown.clone(), draft.awaits);
         let Rebased { draft, stale, renamed } = draft.rebased(real);
+        if awaits && !standing.open && !stale.is_empty() {
+            return false;
+        }
         match draft {
             Some(mut draft) => {
+                draft.stands(standing);
                 if renamed {
                     self.last += 1;
                     draft.number = self.last;
@@ -270,9 +298,24 @@ impl Stack {
         self.drafts.iter().map(|draft| (draft, draft.hunks())).collect()
     }
 
-    /// Takes over what was proposed in a copy of it; what is to be told has gone its own way meanwhile.
-    pub(super) fn become_as(&mut self, copy: Stack) {
-        (self.drafts, self.last) = (copy.drafts, copy.last);
+    /// Takes over what was proposed in a copy of it; what is to be told has gone its own way meanwhile. Whether it is the
+    /// stack that was copied, and not one that came after it.
+    pub(super) fn become_as(&mut self, copy: Stack) -> bool {
+        let same = self.born == copy.born;
+        if same {
+            (self.drafts, self.last) = (copy.drafts, copy.last);
+        }
+        same
+    }
+
+    /// What its model has not been told yet, and how much of that gave way.
+    pub(super) fn untold(&self) -> (Vec<String>, usize) {
+        (self.news.iter().cloned().collect(), self.lost)
+    }
+
+    /// So much more news gave way.
+    pub(super) fn lose(&mut self, lost: usize) {
+        self.lost += lost;
     }
 
     /// Something that the model has to be told, as a phrase.
@@ -304,6 +347,8 @@ pub struct Proposed<'a> {
     pub splices: &'a [Splice],
     /// An empty text that counts lines as the editor does.
     pub empty: Text,
+    /// How what is really there is there.
+    pub standing: Standing,
 }
 
 /// What is in both.

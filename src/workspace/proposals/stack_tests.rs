@@ -23,7 +23,7 @@ fn key(name: &str) -> Key {
 }
 
 fn by(call: &str) -> By {
-    By { session: "s".into(), turn: Some("t".into()), call: call.into() }
+    By { session: "s".into(), turn: Some("t".into()), call: call.into(), accepted: false }
 }
 
 /// A call proposes that a file begins with a new line.
@@ -31,7 +31,8 @@ fn put(stack: &mut Stack, call: &str, name: &str, line: &str, fate: &Fate) -> Re
     let real = text("one\ntwo\n");
     let splices = if line.is_empty() { vec![] } else { vec![Splice { range: 0..0, text: format!("{line}\n") }] };
     let (target, real) = (target(name), (!name.starts_with("new")).then_some(&real));
-    let change = Proposed { target: &target, fate, real, splices: &splices, empty: text("") };
+    let change =
+        Proposed { target: &target, fate, real, splices: &splices, empty: text(""), standing: Standing::default() };
     stack.propose(&change, &by(call))
 }
 
@@ -114,7 +115,7 @@ fn nothing_else_happens_to_what_is_being_accepted() {
     stack.begin(1);
     assert!(put(&mut stack, "c4", "a", "x", &Fate::Stays).is_err());
     assert!(stack.select(&Selector { key: Some(key("a")), ..Selector::default() }).is_err());
-    assert!(!stack.rebase(&key("a"), Some(&text("zero\none\ntwo\n"))));
+    assert!(!stack.rebase(&key("a"), Some(&text("zero\none\ntwo\n")), Standing::default()));
     let draft = stack.draft(1).unwrap().clone();
     assert_eq!(stack.accepted(&draft, &draft.all(), Some(&text("one\ntwo\n"))), ["p1.1"]);
     assert_eq!(seen(&stack, "a"), "as it is");
@@ -132,6 +133,78 @@ fn news_are_told_once_and_bounded() {
         (MAX_NEWS + 1, "2 older pieces of news about what you proposed are left out", "2")
     );
     assert!(stack.take_news().is_empty());
+}
+
+#[test]
+fn a_copy_takes_the_place_of_its_own_stack_only() {
+    let mut first = Stack::newborn(1, 0);
+    let mut copy = first.clone();
+    put(&mut copy, "c1", "a", "zero", &Fate::Stays).unwrap();
+    let mut next = Stack::newborn(2, 1);
+    assert!(!next.become_as(copy.clone()));
+    assert_eq!(seen(&next, "a"), "as it is");
+    assert!(first.become_as(copy));
+    assert_eq!(seen(&first, "a"), "zero\none\ntwo\n");
+    // Numbers go on.
+    assert_eq!(put(&mut next, "c1", "a", "zero", &Fate::Stays).unwrap(), ["p2.1"]);
+}
+
+#[test]
+fn what_a_document_had_before_a_restart_is_waited_for() {
+    let mut stack = Stack::newborn(1, 0);
+    let (target, real) = (target("a"), text("mine\n"));
+    let splices = [Splice { range: 0..4, text: "theirs".into() }];
+    let standing = Standing { open: true, unsaved: true };
+    let change = Proposed {
+        target: &target,
+        fate: &Fate::Stays,
+        real: Some(&real),
+        splices: &splices,
+        empty: text(""),
+        standing,
+    };
+    stack.propose(&change, &by("c1")).unwrap();
+    let kept = |stack: &Stack| {
+        let json = serde_json::to_value(Kept::of(stack)).unwrap();
+        serde_json::from_value::<Kept>(json).unwrap().stack(LineBreaks::Lf)
+    };
+    let (closed, open) = (Standing::default(), Standing { open: true, unsaved: false });
+    for (looks, expected, news) in [
+        // The file never had it; the editor opens the document again as it was.
+        (vec![(Some("saved\n"), closed), (None, closed), (Some("mine\n"), standing)], "theirs\n", 0),
+        // Or with another text: then that is what counts, and from then on also of the file.
+        (vec![(Some("saved\n"), closed), (Some("saved\n"), open)], "as it is", 1),
+        (vec![(Some("mine\n"), open), (Some("saved\n"), closed)], "as it is", 1),
+        // What fits is no reason to wait.
+        (vec![(Some("more\nmine\n"), closed)], "more\ntheirs\n", 0),
+    ] {
+        let mut back = kept(&stack);
+        for (real, standing) in &looks {
+            back.rebase(&key("a"), real.map(text).as_ref(), *standing);
+        }
+        assert_eq!((seen(&back, "a").as_str(), back.take_news().len()), (expected, news), "{looks:?}");
+    }
+    // Of what was on the disk, the disk tells.
+    stack.rebase(&key("a"), Some(&real), Standing { open: true, unsaved: false });
+    let mut back = kept(&stack);
+    assert!(back.rebase(&key("a"), Some(&text("saved\n")), closed));
+    assert_eq!((seen(&back, "a").as_str(), back.take_news().len()), ("as it is", 1));
+}
+
+#[test]
+fn what_is_too_much_for_a_restart_is_told_and_costs_nothing_else() {
+    let mut stack = Stack::newborn(1, 0);
+    put(&mut stack, "c1", "a", "zero", &Fate::Stays).unwrap();
+    put(&mut stack, "c1", "b", &"x".repeat(5 << 20), &Fate::Stays).unwrap();
+    put(&mut stack, "c1", "c", "zero", &Fate::Stays).unwrap();
+    stack.tell("a person rejected something".into());
+    let mut back = Kept::of(&stack).stack(LineBreaks::Lf);
+    let seen = ["a", "b", "c"].map(|name| seen(&back, name) == "as it is");
+    assert_eq!(seen, [false, true, false]);
+    let told = back.take_news();
+    assert_eq!(told[0], "a person rejected something");
+    assert_eq!(told[1], "what you proposed for b was too much to be kept over a restart, and is gone");
+    assert_eq!(put(&mut back, "c2", "d", "x", &Fate::Stays).unwrap(), ["p4.1"]);
 }
 
 #[test]

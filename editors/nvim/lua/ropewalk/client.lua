@@ -171,7 +171,12 @@ local function commands()
       end, ctx.bufnr)
     end
   end
-  return { ['ropewalk.keep'] = run, ['ropewalk.undo'] = run }
+  return {
+    ['ropewalk.accept'] = run,
+    ['ropewalk.keep'] = run,
+    ['ropewalk.reject'] = run,
+    ['ropewalk.undo'] = run,
+  }
 end
 
 ---@param client_id integer

@@ -1,0 +1,105 @@
+//! What becomes of a proposal whose session ends while it is laid, and what names mean for whoever proposes.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::*;
+use crate::editor::Absent;
+use crate::ports::{MemoryDisk, Ports};
+use crate::text::LineBreaks;
+use crate::workspace::commit::{Rewrite, Rewritten};
+use crate::workspace::{Documents, Roots};
+
+/// A first line.
+struct Line(&'static str);
+
+impl Rewrite for Line {
+    fn rewrite(&self, _: Option<&Text>) -> Result<Rewritten, Refusal> {
+        Ok(Rewritten { splices: vec![Splice { range: 0..0, text: format!("{}\n", self.0) }], ..Rewritten::default() })
+    }
+}
+
+fn workspace() -> Workspace {
+    let disk = Arc::new(MemoryDisk::new().with_file("/one/a", "a\n").with_file("/two/b", "b\n"));
+    let roots = Roots::from_paths(&*disk, [Path::new("/one"), Path::new("/two")]);
+    let ports = Ports { disk, ..Ports::system() };
+    let workspace = Workspace::new(ports, Arc::new(Absent), Arc::new(Documents::new()));
+    workspace.set_roots(roots);
+    workspace
+}
+
+fn change(workspace: &Workspace, name: &str, line: &'static str) -> FileChange {
+    let target = workspace.resolve(name).unwrap();
+    FileChange { target, rewrite: Arc::new(Line(line)), label: String::new(), fate: Fate::Stays }
+}
+
+fn by(call: &str) -> By {
+    By { session: "s".into(), turn: None, call: call.into(), accepted: false }
+}
+
+fn proposed(workspace: &Workspace) -> Vec<String> {
+    workspace.proposals.pending(Some("s"), None).into_iter().map(|file| file.shown).collect()
+}
+
+#[test]
+fn a_session_that_ends_meanwhile_proposes_nothing() {
+    let workspace = workspace();
+    let lay = |call: &str, current: bool| {
+        lay(&workspace, "s", &by(call), &[change(&workspace, "a", "x")], &move || current)
+            .map(|laid| laid[0].ids.clone())
+    };
+    assert_eq!(lay("c1", true).unwrap(), ["p1.1"]);
+    // It ended before: nothing of the call is there, not for a moment.
+    assert_eq!(workspace.proposals.forget("s").len(), 1);
+    assert_eq!(lay("c2", false).unwrap_err().kind, RefusalKind::Cancelled);
+    assert!(proposed(&workspace).is_empty());
+    // A new one of its name has new names for what it proposes.
+    assert_eq!(lay("c3", true).unwrap(), ["p2.1"]);
+    assert_eq!(proposed(&workspace), ["a"]);
+}
+
+#[test]
+fn what_was_dropped_does_not_come_back_with_what_was_begun_before() {
+    /// A rewrite while which the session ends, and begins anew.
+    struct Ends(Workspace);
+    impl Rewrite for Ends {
+        fn rewrite(&self, before: Option<&Text>) -> Result<Rewritten, Refusal> {
+            self.0.proposals.forget("s");
+            Line("y").rewrite(before)
+        }
+    }
+    let workspace = workspace();
+    lay(&workspace, "s", &by("c1"), &[change(&workspace, "a", "x")], &|| true).unwrap();
+    let ends = FileChange { rewrite: Arc::new(Ends(workspace.clone())), ..change(&workspace, "/two/b", "") };
+    // Whoever asks only whether the session is the same one by its name sees no difference.
+    let refused = lay(&workspace, "s", &by("c2"), &[ends], &|| true).unwrap_err();
+    assert_eq!(refused.kind, RefusalKind::Cancelled, "{refused}");
+    assert!(proposed(&workspace).is_empty());
+    // Nor does what was kept.
+    let kept = || Some(serde_json::from_str(r#"{"drafts": [], "last": 7}"#).unwrap());
+    workspace.proposals.restore("s", kept, LineBreaks::Lf);
+    assert_eq!(lay(&workspace, "s", &by("c3"), &[change(&workspace, "a", "x")], &|| true).unwrap()[0].ids, ["p2.1"]);
+}
+
+#[test]
+fn a_new_file_is_there_for_whoever_proposes_it() {
+    let workspace = workspace();
+    lay(&workspace, "s", &by("c1"), &[change(&workspace, "/two/new", "x")], &|| true).unwrap();
+    let mine = workspace.of_session("s", true);
+    let path = |workspace: &Workspace, name: &str| match workspace.resolve(name) {
+        Ok(target) => target.paths[0].display().to_string(),
+        Err(refusal) => format!("{:?}", refusal.kind),
+    };
+    assert_eq!((path(&mine, "new").as_str(), path(&workspace, "new").as_str()), ("/two/new", "/one/new"));
+    assert_eq!(path(&workspace.of_session("t", true), "new"), "/one/new");
+    assert_eq!(path(&mine, "other"), "/one/other");
+    lay(&workspace, "s", &by("c2"), &[change(&workspace, "/one/new", "x")], &|| true).unwrap();
+    assert_eq!((path(&mine, "new").as_str(), path(&mine, "b").as_str()), ("Ambiguous", "/two/b"));
+    // What would be moved there is there, too; and whoever proposes that a file goes away may still name it.
+    let moved = FileChange {
+        fate: Fate::Moved { to: workspace.resolve("/two/c").unwrap() },
+        ..change(&workspace, "/two/b", "x")
+    };
+    lay(&workspace, "s", &by("c3"), &[moved], &|| true).unwrap();
+    assert_eq!((path(&mine, "c").as_str(), path(&mine, "b").as_str()), ("/two/c", "/two/b"));
+}

@@ -11,39 +11,54 @@ const PACKS: &str = "replaces the archive, if it is there";
 /// The programs.
 pub(super) const ROWS: &[Row] = &[
     custom("tar, gtar, bsdtar", tar),
-    looks("unzip", "-l -t -v -z -Z -Z1 -p -c -q -a -C -x: -n -j -L -d:> -o -u -f -P: -O: -I: -1", Operands::Text).then(unzip),
+    looks("unzip", "-l -t -v -z -Z -Z1 -p -c -q -a -C -x: -n -j -L -d:> -o -u -f -P: -O: -I: -1", Operands::Text)
+        .then(unzip),
     looks("zipinfo, zipdetails", "*", Operands::Reads),
-    asks("zip", PACKS).options("* -TT:! --unzip-command:! -b:> -O:> --out:> -x: -i: -n: -P: -t: -tt: -s:")
+    asks("zip", PACKS)
+        .options("* -TT:! --unzip-command:! -b:> -O:> --out:> -x: -i: -n: -P: -t: -tt: -s:")
         .operands(Operands::Text)
         .dangers(&[
             ("-m --move", Verdict::Destructive, "deletes the files that it packs"),
             ("-d --delete", Verdict::Destructive, "deletes from the archive"),
-        ]).then(|parsed, sheet| {
+        ])
+        .then(|parsed, sheet| {
             if let Some((archive, files)) = parsed.operands.split_first() {
                 sheet.writes(archive);
-                files.iter().for_each(|file| sheet.reads(file));
+                for file in files {
+                    sheet.reads(file);
+                }
             }
         }),
-    looks("gzip, gunzip, bzip2, bunzip2, xz, unxz, lzma, unlzma, zstd, unzstd, lz4, unlz4, brotli, compress, uncompress, pigz, pbzip2, \
-        lzop", "* -S: -p: -b: --suffix: -T: --threads: -M: --memlimit: -o:> --output:>", Operands::Text).then(squeeze),
+    looks(
+        "gzip, gunzip, bzip2, bunzip2, xz, unxz, lzma, unlzma, zstd, unzstd, lz4, unlz4, brotli, compress, \
+        uncompress, pigz, pbzip2, lzop",
+        "* -S: -p: -b: --suffix: -T: --threads: -M: --memlimit: -o:> --output:>",
+        Operands::Text,
+    )
+    .then(squeeze),
     looks("lsar, zstdless, xzless, bzless, lzless", "*", Operands::Reads),
     custom("7z, 7za, 7zr, 7zz, rar, unrar, ar, jar", lettered),
-    asks("cpio, pax, unar, ouch, dtrx, atool, aunpack, apack, xar, cabextract, unsquashfs, mksquashfs, innoextract, rpm2cpio, dpkg-deb, \
-        makeself", EXTRACTS).net()
-        .options("* -I:< -O:> -F: -E:< --rsh-command:! -D:"),
+    asks(
+        "cpio, pax, unar, ouch, dtrx, atool, aunpack, apack, xar, cabextract, unsquashfs, mksquashfs, innoextract, \
+        rpm2cpio, dpkg-deb, makeself",
+        EXTRACTS,
+    )
+    .net()
+    .options("* -I:< -O:> -F: -E:< --rsh-command:! -D:"),
 ];
 
-const TAR: &str = "-A -c -d -r -t -u -x -a -B -g:> -G -h -i -j -J -k -l -m -M -n -N: -o -O -p -P -R -s -S -U -v -w -W -z -Z -f: -b: -C: -K: \
-    -L: -T:< -V: -X:< -H: --create --extract --get --list --append --update --diff --compare --catenate --concatenate --file: \
-    --directory: --verbose --gzip --gunzip --ungzip --bzip2 --xz --zstd --lzip --lzma --lzop --compress --uncompress \
-    --auto-compress --no-auto-compress --exclude: --exclude-from:< --exclude-vcs --exclude-vcs-ignores --exclude-caches \
-    --files-from:< --null --no-null --strip-components: --transform: --xform: --wildcards --no-wildcards --anchored \
-    --no-anchored --ignore-case --no-recursion --recursion --numeric-owner --owner: --group: --mode: --mtime: --sort: \
-    --format: --no-same-owner --same-owner --no-same-permissions --preserve-permissions --same-permissions --touch \
-    --keep-old-files --keep-newer-files --skip-old-files --overwrite --overwrite-dir --unlink-first --recursive-unlink \
-    --to-stdout --dereference --hard-dereference --one-file-system --sparse --totals? --checkpoint? --show-transformed-names \
-    --full-time --block-number --index-file:> --listed-incremental:> --newer: --after-date: --newer-mtime: --label: \
-    --warning: --ignore-failed-read --ignore-zeros --acls --no-acls --xattrs --no-xattrs --selinux --verify --force-local \
+const TAR: &str = "-A -c -d -r -t -u -x -a -B -g:> -G -h -i -j -J -k -l -m -M -n -N: -o -O -p -P -R -s -S -U -v -w \
+    -W -z -Z -f: -b: -C: -K: -L: -T:< -V: -X:< -H: --create --extract --get --list --append --update --diff \
+    --compare --catenate --concatenate --file: --directory: --verbose --gzip --gunzip --ungzip --bzip2 --xz --zstd \
+    --lzip --lzma --lzop --compress --uncompress --auto-compress --no-auto-compress --exclude: --exclude-from:< \
+    --exclude-vcs --exclude-vcs-ignores --exclude-caches --files-from:< --null --no-null --strip-components: \
+    --transform: --xform: --wildcards --no-wildcards --anchored --no-anchored --ignore-case --no-recursion \
+    --recursion --numeric-owner --owner: --group: --mode: --mtime: --sort: --format: --no-same-owner --same-owner \
+    --no-same-permissions --preserve-permissions --same-permissions --touch --keep-old-files --keep-newer-files \
+    --skip-old-files --overwrite --overwrite-dir --unlink-first --recursive-unlink --to-stdout --dereference \
+    --hard-dereference --one-file-system --sparse --totals? --checkpoint? --show-transformed-names --full-time \
+    --block-number --index-file:> --listed-incremental:> --newer: --after-date: --newer-mtime: --label: --warning: \
+    --ignore-failed-read --ignore-zeros --acls --no-acls --xattrs --no-xattrs --selinux --verify --force-local \
     --version --help --utc --backup? --suffix: --occurrence? --starting-file: --occurrence";
 
 /// `tar`; its first word may be a cluster of letters without a dash.
@@ -52,21 +67,29 @@ fn tar(sheet: &mut Sheet<'_>) {
     if let Some(Word::Known(first)) = args.first_mut()
         && !first.starts_with('-')
     {
-        // In the old way the values of all the letters come behind, in their order; `-` in front reads the same for one.
-        let valued = first.chars().filter(|c| matches!(c, 'f' | 'b' | 'C' | 'K' | 'L' | 'T' | 'V' | 'X' | 'g' | 'N' | 'H' | 'I' | 'F')).count();
+        // In the old way the values of all the letters come behind, in their order; for one that is as in the new way.
+        let valued = first
+            .chars()
+            .filter(|c| matches!(c, 'f' | 'b' | 'C' | 'K' | 'L' | 'T' | 'V' | 'X' | 'g' | 'N' | 'H' | 'I' | 'F'))
+            .count();
         if valued > 1 {
             sheet.asks("is given options in the old way, which cannot be told apart safely");
         }
         // The letter that takes a value goes last, for in the new way it ends the cluster.
-        let (with, without): (String, String) =
-            first.chars().partition(|c| matches!(c, 'f' | 'b' | 'C' | 'K' | 'L' | 'T' | 'V' | 'X' | 'g' | 'N' | 'H' | 'I' | 'F'));
+        let (with, without): (String, String) = first
+            .chars()
+            .partition(|c| matches!(c, 'f' | 'b' | 'C' | 'K' | 'L' | 'T' | 'V' | 'X' | 'g' | 'N' | 'H' | 'I' | 'F'));
         *first = format!("-{without}{with}");
     }
     let spec = Spec::of(
         &[TAR],
         &[
-            ("-I:! -F:! --use-compress-program:! --to-command:! --rsh-command:! --rmt-command:! --info-script:! \
-              --new-volume-script:!", Verdict::NeedsApproval, "runs a program"),
+            (
+                "-I:! -F:! --use-compress-program:! --to-command:! --rsh-command:! --rmt-command:! --info-script:! \
+              --new-volume-script:!",
+                Verdict::NeedsApproval,
+                "runs a program",
+            ),
             ("--checkpoint-action:", Verdict::NeedsApproval, "does something as it goes on"),
             ("--remove-files", Verdict::Destructive, "deletes the files that it packs"),
             ("--delete", Verdict::Destructive, "deletes from the archive"),
@@ -137,7 +160,9 @@ fn unzip(parsed: &Parsed<'_>, sheet: &mut Sheet<'_>) {
 
 fn squeeze(parsed: &Parsed<'_>, sheet: &mut Sheet<'_>) {
     let flag = |names: &[&str]| parsed.foreign.iter().any(|flag| names.contains(&flag.as_str()));
-    let prints = flag(&["-c", "--stdout", "--to-stdout", "-l", "--list", "-t", "--test"]);
+    // For `lz4`, `-l` is a format.
+    let lists = sheet.invocation.program != "lz4" && flag(&["-l", "--list"]);
+    let prints = lists || flag(&["-c", "--stdout", "--to-stdout", "-t", "--test"]);
     for file in &parsed.operands {
         sheet.reads(file);
         if !prints {

@@ -12,55 +12,103 @@ const DELETES_ALL: &str = "changes everything below a folder at once";
 pub(super) const ROWS: &[Row] = &[
     looks(
         "ls, dir, vdir, gls, exa, eza, lsd",
-        "* -I: --ignore: --hide: -w: --width: -T: --tabsize: --block-size: --sort: --time: --format: --indicator-style: \
-         --quoting-style: --time-style:",
+        "* -I: --ignore: --hide: -w: --width: -T: --tabsize: --block-size: --sort: --time: --format: \
+            --indicator-style: --quoting-style: --time-style:",
         Operands::Reads,
     ),
     looks("pwd, basename, dirname, realpath, readlink, which, whereis", "*", Operands::Text),
-    looks("tree", "-a -d -l -f -x -p -u -g -s -h -D -F -q -N -Q -r -t -c -U -i -A -S -n -C -X -J -v -L: -P: -I: -H: -T: \
-        --charset: --filelimit: --timefmt: --sort? --dirsfirst --filesfirst --noreport --du --si --prune --matchdirs \
-        --ignore-case --gitignore --gitfile:< --info --infofile:< --inodes --device --metafirst --fromfile -o:> --help \
-        --version", Operands::Reads)
-        .dangers(&[("-R", Verdict::NeedsApproval, "may write a page into every folder")]),
+    looks(
+        "tree",
+        "-a -d -l -f -x -p -u -g -s -h -D -F -q -N -Q -r -t -c -U -i -A -S -n -C -X -J -v -L: -P: -I: -H: \
+        -T: --charset: --filelimit: --timefmt: --sort? --dirsfirst --filesfirst --noreport --du --si --prune \
+        --matchdirs --ignore-case --gitignore --gitfile:< --info --infofile:< --inodes --device --metafirst \
+        --fromfile -o:> --help --version",
+        Operands::Reads,
+    )
+    .dangers(&[("-R", Verdict::NeedsApproval, "may write a page into every folder")]),
     looks("stat, gstat", "* -c: --format: --printf:", Operands::Reads),
-    looks("file", "-b -i -I -L -h -z -Z -k -r -s -0 -p -v -d -E -N -n -S -m:< -f:< -F: -e: -P: --mime --mime-type \
+    looks(
+        "file",
+        "-b -i -I -L -h -z -Z -k -r -s -0 -p -v -d -E -N -n -S -m:< -f:< -F: -e: -P: --mime --mime-type \
         --mime-encoding --brief --magic-file:< --files-from:< --separator: --exclude: --parameter: --extension \
         --dereference --no-dereference --keep-going --raw --special-files --uncompress --print0 --version --help",
-        Operands::Reads)
-        .dangers(&[("-C --compile", Verdict::NeedsApproval, "writes a compiled table of magic numbers")]),
-    looks("du, gdu", "* -d: --max-depth: --exclude: -X:< --exclude-from:< -t: --threshold: -B: --block-size: -I: \
-        --files0-from:< --time-style:", Operands::Reads),
+        Operands::Reads,
+    )
+    .dangers(&[("-C --compile", Verdict::NeedsApproval, "writes a compiled table of magic numbers")]),
+    looks(
+        "du, gdu",
+        "* -d: --max-depth: --exclude: -X:< --exclude-from:< -t: --threshold: -B: --block-size: -I: \
+        --files0-from:< --time-style:",
+        Operands::Reads,
+    ),
     looks("df", "* -B: --block-size: -t: --type: -x: --exclude-type:", Operands::Reads),
-    looks("md5, md5sum, sha1sum, sha224sum, sha256sum, sha384sum, sha512sum, shasum, b2sum, b3sum, cksum, sum",
-        "* -a: --algorithm:", Operands::Reads),
+    looks(
+        "md5, md5sum, sha1sum, sha224sum, sha256sum, sha384sum, sha512sum, shasum, b2sum, b3sum, cksum, sum",
+        "* -a: --algorithm:",
+        Operands::Reads,
+    ),
     looks("cmp", "* -n: --bytes: -i: --ignore-initial:", Operands::Reads),
     looks("lsattr, getfacl, getfattr, pathchk, namei, dircolors, locate, plocate, mlocate", "*", Operands::Text),
-    changes("mkdir, gmkdir", "-p -v -m: -Z --parents --verbose --mode: --context? --help --version", Operands::Writes,
-        "makes folders"),
-    changes("touch, gtouch", "-a -c -m -h -f -r:< -t: -d: --date: --reference:< --no-create --no-dereference --time: \
-        --help --version", Operands::Writes, "makes files or sets their times"),
-    changes("rmdir", "-p -v --parents --verbose --ignore-fail-on-non-empty --help --version", Operands::Writes,
-        "removes empty folders"),
+    changes(
+        "mkdir, gmkdir",
+        "-p -v -m: -Z --parents --verbose --mode: --context? --help --version",
+        Operands::Writes,
+        "makes folders",
+    ),
+    changes(
+        "touch, gtouch",
+        "-a -c -m -h -f -r:< -t: -d: --date: --reference:< --no-create --no-dereference --time: \
+        --help --version",
+        Operands::Writes,
+        "makes files or sets their times",
+    ),
+    changes(
+        "rmdir",
+        "-p -v --parents --verbose --ignore-fail-on-non-empty --help --version",
+        Operands::Writes,
+        "removes empty folders",
+    ),
     changes("mkfifo", "-m: -Z --mode: --context?", Operands::Writes, "makes pipes"),
-    changes("mktemp", "-d -u -q -t --directory --dry-run --quiet --suffix: -p:> --tmpdir?", Operands::Text,
-        "makes a temporary file"),
-    looks("cp, gcp", "-a -b -d -f -H -i -l -L -n -P -p -R -r -s -S: -t:> -T -u -v -x -Z -c -X --archive \
+    changes(
+        "mktemp",
+        "-d -u -q -t --directory --dry-run --quiet --suffix: -p:> --tmpdir?",
+        Operands::Text,
+        "makes a temporary file",
+    ),
+    looks(
+        "cp, gcp",
+        "-a -b -d -f -H -i -l -L -n -P -p -R -r -s -S: -t:> -T -u -v -x -Z -c -X --archive \
         --attributes-only --backup? --copy-contents --dereference --force --interactive --link --no-clobber \
         --no-dereference --no-preserve: --no-target-directory --one-file-system --parents --preserve? --recursive \
         --reflink? --remove-destination --sparse: --strip-trailing-slashes --suffix: --symbolic-link \
         --target-directory:> --update? --verbose --debug --context? --help --version",
-        Operands::Copies("-t --target-directory")).then(copy),
-    looks("mv, gmv", "-b -f -i -n -S: -t:> -T -u -v -Z --backup? --force --interactive --no-clobber \
+        Operands::Copies("-t --target-directory"),
+    )
+    .then(copy),
+    looks(
+        "mv, gmv",
+        "-b -f -i -n -S: -t:> -T -u -v -Z --backup? --force --interactive --no-clobber \
         --no-target-directory --strip-trailing-slashes --suffix: --target-directory:> --update? --verbose --debug \
-        --exchange --no-copy --context --help --version", Operands::Writes).then(move_),
+        --exchange --no-copy --context --help --version",
+        Operands::Writes,
+    )
+    .then(move_),
     asks("install, ginstall", OVERWRITES)
-        .options("* -d -m: -o: -g: -S: --mode: --owner: --group: --suffix: -t:> --target-directory:> --strip-program:!")
+        .options(
+            "* -d -m: -o: -g: -S: --mode: --owner: --group: --suffix: -t:> --target-directory:> \
+            --strip-program:!",
+        )
         .operands(Operands::Copies("-t --target-directory")),
-    changes("ln, gln", "-b -d -i -L -n -P -r -s -S: -t:> -T -v -h --backup? --directory --interactive --logical \
+    changes(
+        "ln, gln",
+        "-b -d -i -L -n -P -r -s -S: -t:> -T -v -h --backup? --directory --interactive --logical \
         --no-dereference --physical --relative --symbolic --suffix: --target-directory:> --no-target-directory \
-        --verbose --help --version", Operands::Copies("-t --target-directory"), "makes links")
-        .dangers(&[("-f -F --force", Verdict::NeedsApproval, OVERWRITES)])
-        .then(link),
+        --verbose --help --version",
+        Operands::Copies("-t --target-directory"),
+        "makes links",
+    )
+    .dangers(&[("-f -F --force", Verdict::NeedsApproval, OVERWRITES)])
+    .then(link),
     custom("link", |sheet| {
         sheet.changes("makes a link");
         sheet.args().iter().skip(1).for_each(|word| sheet.writes(word));
@@ -68,28 +116,46 @@ pub(super) const ROWS: &[Row] = &[
     looks("tee, gtee", "-a -i -p --append --ignore-interrupts --output-error? --help --version", Operands::Writes)
         .then(tee),
     destroys("truncate", "cuts files off; what they held is lost")
-        .options("* -c -o -r:< -s: --reference:< --size: --no-create --io-blocks").operands(Operands::Writes),
+        .options("* -c -o -r:< -s: --reference:< --size: --no-create --io-blocks")
+        .operands(Operands::Writes),
     destroys("shred, srm, wipe, gshred", "overwrites files so that nothing can bring them back")
-        .options("* -n: -s: --iterations: --size: --random-source:< --remove?").operands(Operands::Writes),
+        .options("* -n: -s: --iterations: --size: --random-source:< --remove?")
+        .operands(Operands::Writes),
     looks("rm, grm", "* --interactive? --preserve-root? --no-preserve-root", Operands::Writes).then(remove),
     looks("unlink, trash-empty", "*", Operands::Writes).then(remove),
     asks("trash, trash-put, gio", "moves files to the trash").operands(Operands::Writes),
     custom("dd, gdd", dd),
     looks("chmod, gchmod", "* --reference:<", Operands::First("--reference")).then(chmod),
     asks("chown, chgrp, gchown, gchgrp", "changes who owns files")
-        .options("* --reference:< --from:").operands(Operands::First("--reference"))
-        .dangers(&[("-R --recursive", Verdict::Destructive, DELETES_ALL)]).then(owned),
-    asks("chattr, chflags, setfattr, xattr", "changes what may be done with files").operands(Operands::First(""))
+        .options("* --reference:< --from:")
+        .operands(Operands::First("--reference"))
+        .dangers(&[("-R --recursive", Verdict::Destructive, DELETES_ALL)])
+        .then(owned),
+    asks("chattr, chflags, setfattr, xattr", "changes what may be done with files")
+        .operands(Operands::First(""))
         .dangers(&[("-R", Verdict::Destructive, DELETES_ALL)]),
-    asks("setfacl", "changes who may do what with files").operands(Operands::Text)
+    asks("setfacl", "changes who may do what with files")
+        .operands(Operands::Text)
         .options("* -m: -x: -M:< -X:<")
-        .dangers(&[("-R --recursive -b --remove-all --restore:<", Verdict::Destructive, "changes or drops many rights")]),
+        .dangers(&[(
+            "-R --recursive -b --remove-all --restore:<",
+            Verdict::Destructive,
+            "changes or drops many rights",
+        )]),
     asks("mknod", "makes a device file"),
-    asks("split, gsplit, csplit", "writes pieces over whatever has their names").options("* --filter:! -b: -l: -n: -a: \
-        -C: --bytes: --lines: --number: -f: -t: --additional-suffix: --suffix-length:").operands(Operands::Reads),
+    asks("split, gsplit, csplit", "writes pieces over whatever has their names")
+        .options(
+            "* --filter:! -b: -l: -n: \
+        -a: -C: --bytes: --lines: --number: -f: -t: --additional-suffix: --suffix-length:",
+        )
+        .operands(Operands::Reads),
     asks("rename, mmv, prename, zmv, vidir", "renames many files by a pattern"),
-    asks("patch, gpatch", "changes files as a patch says").options("* -i:< --input:< -o:> --output:> -r:> --reject-file:> \
-        -d: --directory: -p: --strip: -D: -F: --fuzz:").operands(Operands::Writes),
+    asks("patch, gpatch", "changes files as a patch says")
+        .options(
+            "* -i:< --input:< -o:> --output:> -r:> \
+        --reject-file:> -d: --directory: -p: --strip: -D: -F: --fuzz:",
+        )
+        .operands(Operands::Writes),
     asks("dos2unix, unix2dos, fromdos, todos", "rewrites files in place").operands(Operands::Writes),
     asks("mkisofs, genisoimage, hdiutil", "makes or mounts images"),
 ];
@@ -199,8 +265,28 @@ fn extent(path: &str, sheet: &Sheet<'_>) -> Option<&'static str> {
 
 /// Folders that the system itself needs.
 const SYSTEM: &[&str] = &[
-    "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/opt", "/proc", "/root", "/sbin", "/srv", "/sys", "/usr",
-    "/usr/bin", "/usr/lib", "/usr/local", "/var", "/Applications", "/Library", "/System", "/Users",
+    "/bin",
+    "/boot",
+    "/dev",
+    "/etc",
+    "/home",
+    "/lib",
+    "/lib64",
+    "/opt",
+    "/proc",
+    "/root",
+    "/sbin",
+    "/srv",
+    "/sys",
+    "/usr",
+    "/usr/bin",
+    "/usr/lib",
+    "/usr/local",
+    "/var",
+    "/Applications",
+    "/Library",
+    "/System",
+    "/Users",
 ];
 
 fn dd(sheet: &mut Sheet<'_>) {
@@ -212,20 +298,26 @@ fn dd(sheet: &mut Sheet<'_>) {
                     sheet.destroys(&format!("writes raw bytes over `{file}`"));
                     sheet.writes(&Word::Known(file.to_owned()));
                 }
-                Some(("of" | "bs" | "ibs" | "obs" | "cbs" | "count" | "skip" | "iseek" | "seek" | "oseek" | "conv"
-                    | "iflag" | "oflag" | "status", _)) => {}
+                Some((
+                    "of" | "bs" | "ibs" | "obs" | "cbs" | "count" | "skip" | "iseek" | "seek" | "oseek" | "conv"
+                    | "iflag" | "oflag" | "status",
+                    _,
+                )) => {}
                 _ if matches!(text.as_str(), "--help" | "--version") => {}
                 _ => sheet.asks(&format!("gets `{text}`, which is not known to be harmless")),
             },
+            Word::Unknown(text) if text.starts_with("of=") => {
+                sheet.destroys(&format!("writes raw bytes over `{}`", &text[3..]));
+                sheet.writes(&Word::Unknown(text[3..].to_owned()));
+            }
             Word::Unknown(text) => sheet.asks(&format!("gets `{text}`, which may name what it writes")),
         }
     }
 }
 
 fn chmod(parsed: &Parsed<'_>, sheet: &mut Sheet<'_>) {
-    let every = parsed.foreign.iter().any(|flag| {
-        flag == "-R" || flag.len() > 2 && "--recursive".starts_with(flag.as_str())
-    });
+    let every =
+        parsed.foreign.iter().any(|flag| flag == "-R" || flag.len() > 2 && "--recursive".starts_with(flag.as_str()));
     // `chmod -x file`: the mode looks like options.
     let minus = parsed.foreign.iter().any(|flag| matches!(flag.as_str(), "-r" | "-w" | "-x" | "-X" | "-s" | "-t"));
     let (mode, files) = match parsed.operands.split_first() {

@@ -1,9 +1,9 @@
 //! git: what looks, what changes, what loses work, and what runs something.
 //!
-//! `diff`, `log -p`, `show` and `blame` use the text converters and external diff drivers that `.git/config` names, if the
-//! attributes ask for them. That file never comes with a clone: it is the user's own, of a folder the user trusts, and
-//! nothing but `git config` and the user writes it, both of which are asked about. So they are taken to look, as they do
-//! for people; what the command line itself hands to git (`-c`, `--git-dir`, `--ext-diff`, another folder) is not.
+//! `diff`, `log -p`, `show` and `blame` use the text converters and external diff drivers that `.git/config` names, if
+//! the attributes ask for them. That file never comes with a clone: it is the user's own, of a folder the user trusts,
+//! and whatever else writes it is asked about (`git config`, and any path in `.git`). So they are taken to look, as
+//! they do for people; what the command line itself hands to git (`-c`, `--git-dir`, `--ext-diff`, another folder) is not.
 //! Aliases cannot take the name of a command that git has.
 
 use super::super::effects::{Verdict, Word};
@@ -20,15 +20,22 @@ const HOOKS: &str = "runs the repository's hooks";
 /// git itself.
 pub(super) const GIT: Verbs = Verbs {
     names: "git",
-    before: looks("git", "-C: -P -v -h --no-pager --no-replace-objects --bare --literal-pathspecs --glob-pathspecs \
+    before: looks(
+        "git",
+        "-C: -P -v -h --no-pager --no-replace-objects --bare --literal-pathspecs --glob-pathspecs \
         --noglob-pathspecs --icase-pathspecs --no-optional-locks --no-advice --no-lazy-fetch --html-path --man-path \
-        --info-path --exec-path --version --help --namespace: -c: --config-env:", Operands::Text)
-        .dangers(&[
-            ("--git-dir: --work-tree: --attr-source:", Verdict::NeedsApproval,
-                "uses another repository, whose settings can run commands"),
-            ("-p --paginate", Verdict::NeedsApproval, "runs the pager"),
-        ])
-        .then(global),
+        --info-path --exec-path --version --help --namespace: -c: --config-env:",
+        Operands::Text,
+    )
+    .dangers(&[
+        (
+            "--git-dir: --work-tree: --attr-source:",
+            Verdict::NeedsApproval,
+            "uses another repository, whose settings can run commands",
+        ),
+        ("-p --paginate", Verdict::NeedsApproval, "runs the pager"),
+    ])
+    .then(global),
     common: "",
     rows: &[reading::ROWS, branches::ROWS, writing::ROWS],
     else_: asks("", "is no git command that is known; an alias can run anything"),
@@ -36,10 +43,32 @@ pub(super) const GIT: Verbs = Verbs {
 
 /// Settings that git only shows or stores by.
 const HARMLESS_SETTINGS: &[&str] = &[
-    "advice.", "blame.", "branch.sort", "color.", "column.", "core.abbrev", "core.autocrlf", "core.quotepath", "diff.algorithm",
-    "diff.colormoved", "diff.context", "diff.mnemonicprefix", "diff.noprefix", "diff.renames", "diff.renamelimit",
-    "diff.submodule", "grep.", "init.defaultbranch", "log.date", "log.decorate", "log.follow", "merge.conflictstyle",
-    "status.", "tag.sort", "user.email", "user.name",
+    "advice.",
+    "blame.",
+    "branch.sort",
+    "color.",
+    "column.",
+    "core.abbrev",
+    "core.autocrlf",
+    "core.quotepath",
+    "diff.algorithm",
+    "diff.colormoved",
+    "diff.context",
+    "diff.mnemonicprefix",
+    "diff.noprefix",
+    "diff.renames",
+    "diff.renamelimit",
+    "diff.submodule",
+    "grep.",
+    "init.defaultbranch",
+    "log.date",
+    "log.decorate",
+    "log.follow",
+    "merge.conflictstyle",
+    "status.",
+    "tag.sort",
+    "user.email",
+    "user.name",
 ];
 
 fn global(parsed: &Parsed<'_>, sheet: &mut Sheet<'_>) {
@@ -56,6 +85,10 @@ fn global(parsed: &Parsed<'_>, sheet: &mut Sheet<'_>) {
                 sheet.raise_by(Verdict::NeedsApproval, "-c", &format!("sets `{text}`, which may run commands"));
             }
         }
+    }
+    if let Some(folder) = parsed.values("--exec-path").last() {
+        let why = format!("takes git's own programs from `{}`", shown(folder));
+        sheet.raise_by(Verdict::NeedsApproval, "--exec-path", &why);
     }
     for setting in parsed.values("--config-env") {
         let why = format!("sets `{}`, which may run commands", shown(setting));
@@ -84,12 +117,29 @@ fn set(setting: &str, sheet: &mut Sheet<'_>) {
         return;
     }
     let pager = lower == "core.pager" && matches!(value, "cat" | "" | "less");
-    if pager || HARMLESS_SETTINGS.iter().any(|known| lower == *known || known.ends_with('.') && lower.starts_with(known)) {
+    if pager
+        || HARMLESS_SETTINGS.iter().any(|known| lower == *known || known.ends_with('.') && lower.starts_with(known))
+    {
         return;
     }
     sheet.raise_by(Verdict::NeedsApproval, "-c", &format!("sets `{name}`, which may run commands"));
-    let runs = ["pager", "sshcommand", "editor", "fsmonitor", "external", "textconv", "askpass", "cmd", "command", "program",
-        "helper", "driver", "clean", "smudge", "process"];
+    let runs = [
+        "pager",
+        "sshcommand",
+        "editor",
+        "fsmonitor",
+        "external",
+        "textconv",
+        "askpass",
+        "cmd",
+        "command",
+        "program",
+        "helper",
+        "driver",
+        "clean",
+        "smudge",
+        "process",
+    ];
     if runs.iter().any(|end| lower.ends_with(end)) && !value.is_empty() && !matches!(value, "true" | "false") {
         sheet.runs_line(&Word::Known(value.trim_start_matches('!').to_owned()), false);
     }

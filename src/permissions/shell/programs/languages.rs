@@ -11,37 +11,77 @@ const OTHERS: &str = "runs or steers another program";
 
 /// The programs.
 pub(super) const ROWS: &[Row] = &[
-    asks("python, python2, python3, pypy, pypy3, ipython, jupyter, node, nodejs, deno, qjs, ruby, irb, jruby, perl, raku, php, lua, luajit, tclsh, wish, expect, Rscript, R, \
-        julia, octave, matlab, maxima, gp, sage, scala, kotlin, groovy, java, jshell, clisp, sbcl, guile, racket, scheme, chicken, csi, runghc, runhaskell, ocaml, \
-        elixir, iex, erl, escript, swipl, gprolog, dotnet-script, fsi, pwsh, powershell, cscript, wscript, mono, wine, crystal, v, nu, elvish, xonsh, osh, \
-        wasmtime, wasmer, wasm3, bb, babashka, jbang, streamlit, gunicorn, uvicorn, flask, celery, django-admin, rails, rackup, puma, unicorn, artisan, nodemon, \
-        ts-node-dev, forever, foreman, honcho, overmind, hivemind, entr, watchexec, watchman, chokidar, reflex, air, onchange, inotifywait, fswatch, concurrently, npm-run-all, \
-        run-s, run-p, dotenv, direnv, cross-env, ansible-runner, scrapy, dbt, airflow, dagster, prefect, mlflow, ray, torchrun, accelerate, mpirun, mpiexec, srun, \
-        sbatch, qsub", CODE).options("+ * -c: -e: -E: -m: -r: -i -u -p:").then(interpreted),
-    asks("vi, vim, view, nvim, gvim, mvim, vimdiff, rvim, emacs, emacsclient, nano, pico, micro, helix, hx, kak, joe, jed, ne, mcedit, code, code-insiders, cursor, zed, subl, \
-        atom, gedit, kate, idea, pycharm, webstorm, clion, mate, bbedit, vscodium, codium, sudoedit, mc, ranger, nnn, lf, vifm, tig, lazygit, gitui, \
-        fzf, sk, peco, gum, dialog, whiptail, zenity", EDITOR).options("* -c: --cmd: -S:< -s:< -u:< --eval: -w:> -W:> -l:<").then(edited),
-    asks("gdb, lldb, rr, pdb, dlv, jdb, cgdb, ddd, dtrace, bpftrace, perf, valgrind, kcachegrind, heaptrack, gprof, gcov, llvm-profdata, ltrace, \
-        systemtap, stap, sysdig, uftrace, py-spy, rbspy, async-profiler, jmap, jstack, jcmd, jps, jstat, frida, radare2, r2, rizin, ghidra, hopper, ida, hyperfine, chrome, \
-        chromium, google-chrome, firefox, safari, microsoft-edge, electron, chromedriver, geckodriver, xvfb-run, Xvfb, startx", OTHERS)
-        .options("+ * -ex:! -iex:! -x:< -p: -o: --eval-command: --command:<"),
-    looks("man, apropos, whatis, info", "-k -f -w -W -a -K -s: -S: --where --path --apropos --whatis --all --sections:", Operands::Text)
-        .dangers(&[
-            ("-P:! --pager:! -H? --html? -B:! --browser:! -C:< --config-file:< -M: --manpath: -l --local-file -X? -T? -t -r: --preprocessor: -p: -o:> --output:> \
-                -O:> --dribble:> --restore:<", Verdict::NeedsApproval, "runs a program, or takes a page from anywhere"),
-        ]).then(|parsed, sheet| {
-            // A name with a slash is a file, which the formatter is run on.
-            if parsed.operands.iter().any(|word| known(word).is_none_or(|text| text.contains('/'))) && sheet.invocation.program == "man" {
-                sheet.asks("formats a file that may come from anywhere");
-            }
-        }),
+    asks(
+        "python, python2, python3, pypy, pypy3, ipython, jupyter, node, nodejs, deno, qjs, ruby, irb, jruby, perl, \
+        raku, php, lua, luajit, tclsh, wish, expect, Rscript, R, julia, octave, matlab, maxima, gp, sage, scala, \
+        kotlin, groovy, java, jshell, clisp, sbcl, guile, racket, scheme, chicken, csi, runghc, runhaskell, ocaml, \
+        elixir, iex, erl, escript, swipl, gprolog, dotnet-script, fsi, pwsh, powershell, cscript, wscript, mono, \
+        wine, crystal, v, nu, elvish, xonsh, osh, wasmtime, wasmer, wasm3, bb, babashka, jbang, streamlit, gunicorn, \
+        uvicorn, flask, celery, django-admin, rails, rackup, puma, unicorn, artisan, nodemon, ts-node-dev, forever, \
+        foreman, honcho, overmind, hivemind, entr, watchexec, watchman, chokidar, reflex, air, onchange, \
+        inotifywait, fswatch, concurrently, npm-run-all, run-s, run-p, dotenv, direnv, cross-env, ansible-runner, \
+        scrapy, dbt, airflow, dagster, prefect, mlflow, ray, torchrun, accelerate, mpirun, mpiexec, srun, sbatch, \
+        qsub",
+        CODE,
+    )
+    .options("+ * -c: -e: -E: -m: -r: -i -u -p:")
+    .then(interpreted),
+    asks(
+        "vi, vim, view, nvim, gvim, mvim, vimdiff, rvim, emacs, emacsclient, nano, pico, micro, helix, hx, kak, \
+        joe, jed, ne, mcedit, code, code-insiders, cursor, zed, subl, atom, gedit, kate, idea, pycharm, webstorm, \
+        clion, mate, bbedit, vscodium, codium, sudoedit, ranger, nnn, lf, vifm, tig, lazygit, gitui, fzf, sk, peco, \
+        gum, dialog, whiptail, zenity",
+        EDITOR,
+    )
+    .options("* -c: --cmd: -S:< -s:< -u:< --eval: -w:> -W:> -l:<")
+    .then(edited),
+    asks(
+        "gdb, lldb, rr, pdb, dlv, jdb, cgdb, ddd, dtrace, bpftrace, perf, valgrind, kcachegrind, heaptrack, gprof, \
+        gcov, llvm-profdata, ltrace, systemtap, stap, sysdig, uftrace, py-spy, rbspy, async-profiler, jmap, jstack, \
+        jcmd, jps, jstat, frida, radare2, r2, rizin, ghidra, hopper, ida, hyperfine, chrome, chromium, \
+        google-chrome, firefox, safari, microsoft-edge, electron, chromedriver, geckodriver, xvfb-run, Xvfb, \
+        startx",
+        OTHERS,
+    )
+    .options("+ * -ex:! -iex:! -x:< -p: -o: --eval-command: --command:<"),
+    looks(
+        "man, apropos, whatis, info",
+        "-k -f -w -W -a -K -s: -S: --where --path --apropos --whatis --all --sections:",
+        Operands::Text,
+    )
+    .dangers(&[(
+        "-P:! --pager:! -H? --html? -B:! --browser:! -C:< --config-file:< -M: --manpath: -l --local-file -X? \
+                -T? -t -r: --preprocessor: -p: -o:> --output:> -O:> --dribble:> \
+                --restore:<",
+        Verdict::NeedsApproval,
+        "runs a program, or takes a page from anywhere",
+    )])
+    .then(|parsed, sheet| {
+        // A name with a slash is a file, which the formatter is run on.
+        if parsed.operands.iter().any(|word| known(word).is_none_or(|text| text.contains('/')))
+            && sheet.invocation.program == "man"
+        {
+            sheet.asks("formats a file that may come from anywhere");
+        }
+    }),
     custom("openssl, libressl", openssl),
-    asks("claude, codex, gemini, aider, opencode, llm, ollama, cody, amp, crush, qwen", "runs another agent or model").net(),
-    asks("certbot, acme.sh, mkcert, step, cfssl, keytool, certutil, pk12util, easyrsa, sbsign, ykman, gnutls-cli, p11tool, pkcs11-tool, minisign, signify, age-keygen",
-        "handles keys and certificates").net(),
-    asks("rlwrap, unbuffer, tini, dumb-init, catchsegv, faketime, fakeroot, fakechroot, proot, linux32, linux64, setarch, i386, uname26, prime-run, \
-        optirun, gamemoderun, mangohud, caffeinate, sem, chpst, softlimit, setlock, envdir, setuidgid, start-stop-daemon, daemonize, runuser, capsh, setpriv, aa-exec, sg, \
-        run-parts, pkgx, arch-chroot, with, cgcreate", "runs a program").options("+ *").operands(Operands::Here(0)),
+    asks("claude, codex, gemini, aider, opencode, llm, ollama, cody, amp, crush, qwen", "runs another agent or model")
+        .net(),
+    asks(
+        "certbot, acme.sh, mkcert, step, cfssl, keytool, certutil, pk12util, easyrsa, sbsign, ykman, gnutls-cli, \
+        p11tool, pkcs11-tool, minisign, signify, age-keygen",
+        "handles keys and certificates",
+    )
+    .net(),
+    asks(
+        "rlwrap, unbuffer, tini, dumb-init, catchsegv, faketime, fakeroot, fakechroot, proot, linux32, linux64, \
+        setarch, i386, uname26, prime-run, optirun, gamemoderun, mangohud, caffeinate, sem, chpst, softlimit, \
+        setlock, envdir, setuidgid, start-stop-daemon, daemonize, runuser, capsh, setpriv, aa-exec, sg, run-parts, \
+        pkgx, arch-chroot, with, cgcreate",
+        "runs a program",
+    )
+    .options("+ *")
+    .operands(Operands::Here(0)),
     looks("uuidgen, uuid, mcookie, pwgen, ts", "*", Operands::Text),
 ];
 
@@ -99,7 +139,9 @@ fn openssl(sheet: &mut Sheet<'_>) {
             _ => {}
         }
     }
-    let loads = words.iter().any(|word| matches!(*word, "-engine" | "-provider" | "-provider-path" | "-config" | "-engine_impl"));
+    let loads = words
+        .iter()
+        .any(|word| matches!(*word, "-engine" | "-provider" | "-provider-path" | "-config" | "-engine_impl"));
     match verb {
         _ if loads => sheet.asks("loads code"),
         "s_client" | "s_server" | "s_time" | "ocsp" => {
@@ -107,8 +149,12 @@ fn openssl(sheet: &mut Sheet<'_>) {
             sheet.asks("talks to another machine");
         }
         "version" | "list" | "ciphers" | "errstr" | "help" | "prime" | "speed" if plain => {}
-        "x509" | "req" | "rsa" | "pkey" | "ec" | "crl" | "asn1parse" | "verify" | "dgst" | "sha256" | "sha1" | "md5" | "sha512" | "rand" | "base64" | "crl2pkcs7"
-            if plain && !words.iter().any(|word| matches!(*word, "-signkey" | "-CAcreateserial" | "-new" | "-newkey" | "-CA" | "-sign")) => {}
+        "x509" | "req" | "rsa" | "pkey" | "ec" | "crl" | "asn1parse" | "verify" | "dgst" | "sha256" | "sha1"
+        | "md5" | "sha512" | "rand" | "base64" | "crl2pkcs7"
+            if plain
+                && !words.iter().any(|word| {
+                    matches!(*word, "-signkey" | "-CAcreateserial" | "-new" | "-newkey" | "-CA" | "-sign")
+                }) => {}
         _ => sheet.asks("handles keys and secrets"),
     }
 }

@@ -1,10 +1,10 @@
 //! Reads a command's options by a notation that every table of programs shares.
 //!
-//! The notation is a line of words. `-x` and `--long` are flags; `--long:` takes a value, `--long?` takes one only when it
-//! is attached, `--long::` takes two. Behind that: `<` the value is a file that is read, `>` one that is written, `!` a
-//! command line that is run, `@` a machine that is talked to. `-NUM` stands for any number, `*` says that whatever is not
-//! listed is a harmless flag, `+` that the first word which is no option ends the options. A word with one dash and more
-//! letters is one option if it is listed, and a cluster of letters else.
+//! The notation is a line of words. `-x` and `--long` are flags; `--long:` takes a value, `--long?` takes one only when
+//! it is attached, `--long::` takes two. Behind that: `<` the value is a file that is read, `>` one that is written,
+//! `!` a command line that is run, `@` a machine that is talked to. `-NUM` stands for any number, `*` says that whatever is
+//! not listed is a harmless flag, `+` that the first word which is no option ends the options. A word with one dash and
+//! more letters is one option if it is listed, and a cluster of letters else.
 
 use super::super::effects::{Verdict, Word};
 
@@ -91,9 +91,10 @@ impl Spec {
     /// Whether one of its options does more than look.
     pub(super) fn risky(&self) -> bool {
         !self.tame
-            || self.listed.iter().any(|listed| {
-                listed.danger.is_some() || !matches!(listed.touches, Touches::Nothing | Touches::Reads)
-            })
+            || self
+                .listed
+                .iter()
+                .any(|listed| listed.danger.is_some() || !matches!(listed.touches, Touches::Nothing | Touches::Reads))
     }
 
     fn exact(&self, name: &str) -> Option<Listed> {
@@ -262,13 +263,12 @@ fn one<'a>(text: &str, behind: &'a [Word], spec: &Spec, parsed: &mut Parsed<'a>)
     };
     let whole = name.len() > 2 && (text.starts_with("--") || spec.exact(name).is_some());
     if whole {
-        let found = match spec.exact(name) {
-            Some(option) => vec![option],
-            None => {
-                // An abbreviation stands for any option that begins so; it is known to be harmless only in full.
-                parsed.foreign.push(name.to_owned());
-                spec.beginning(name)
-            }
+        let found = if let Some(option) = spec.exact(name) {
+            vec![option]
+        } else {
+            // An abbreviation stands for any option that begins so; it is known to be harmless only in full.
+            parsed.foreign.push(name.to_owned());
+            spec.beginning(name)
         };
         let mut taken = 0;
         for option in found {
@@ -295,11 +295,10 @@ fn one<'a>(text: &str, behind: &'a [Word], spec: &Spec, parsed: &mut Parsed<'a>)
             continue;
         };
         let value = match option.takes {
-            Takes::Nothing => None,
             Takes::Attached | Takes::Value if !rest.is_empty() => {
                 Some(Word::Known(rest.strip_prefix('=').unwrap_or(rest).to_owned()))
             }
-            Takes::Attached => None,
+            Takes::Nothing | Takes::Attached => None,
             Takes::Value => value_of(behind, 1, &mut taken, parsed),
             Takes::Two => value_of(behind, 2, &mut taken, parsed),
         };
@@ -332,9 +331,7 @@ mod tests {
 
     fn words(line: &str) -> Vec<Word> {
         line.split_whitespace()
-            .map(|word| {
-                if word.contains('$') { Word::Unknown(word.to_owned()) } else { Word::Known(word.to_owned()) }
-            })
+            .map(|word| if word.contains('$') { Word::Unknown(word.to_owned()) } else { Word::Known(word.to_owned()) })
             .collect()
     }
 

@@ -116,6 +116,12 @@ impl Row {
         self.names.split(',').map(str::trim)
     }
 
+    /// Whether its words are read by hand, or looked at besides.
+    #[cfg(test)]
+    pub(super) fn is_looked_at(&self) -> bool {
+        self.whole.is_some() || self.then.is_some()
+    }
+
     /// Its options.
     pub(super) fn spec(&self, common: &'static str) -> Spec {
         Spec::of(&[self.options, common], self.dangers)
@@ -154,6 +160,16 @@ impl Row {
 pub(super) fn options(parsed: &Parsed<'_>, sheet: &mut Sheet<'_>) {
     for given in &parsed.given {
         let name = given.option.name;
+        // `curl -o /dev/null` keeps nothing and replaces nothing.
+        let nowhere = given.option.touches == Touches::Writes
+            && given
+                .value
+                .as_ref()
+                .and_then(known)
+                .is_some_and(|file| matches!(file, "-" | "/dev/null" | "/dev/stdout" | "/dev/stderr"));
+        if nowhere {
+            continue;
+        }
         if let Some((verdict, why)) = given.option.danger {
             sheet.raise_by(verdict, name, why);
         }
@@ -162,10 +178,8 @@ pub(super) fn options(parsed: &Parsed<'_>, sheet: &mut Sheet<'_>) {
             Touches::Nothing => {}
             Touches::Reads => sheet.reads(value),
             Touches::Writes => {
-                if known(value).is_none_or(|text| !matches!(text, "-" | "/dev/stdout" | "/dev/null")) {
-                    let why = format!("writes `{}`", shown(value));
-                    sheet.raise_by(Verdict::WorkspaceWrite, name, &why);
-                }
+                let why = format!("writes `{}`", shown(value));
+                sheet.raise_by(Verdict::WorkspaceWrite, name, &why);
                 sheet.writes(value);
             }
             Touches::Runs => {
@@ -208,14 +222,17 @@ fn operands(kind: Operands, parsed: &Parsed<'_>, sheet: &mut Sheet<'_>) {
                 Some((target, sources)) if options.is_empty() || !parsed.has(options) => (Some(target), sources),
                 _ => (None, all),
             };
-            sources.iter().for_each(|word| sheet.reads(word));
+            for word in sources {
+                sheet.reads(word);
+            }
             if let Some(target) = target {
                 sheet.writes(target);
             }
         }
         Operands::Second => {
             // An operand that may become several words may be both.
-            let several = |word: &Word| matches!(word, Word::Unknown(text) if may_be_option(text) || text.contains('*'));
+            let several =
+                |word: &Word| matches!(word, Word::Unknown(text) if may_be_option(text) || text.contains('*'));
             if let Some(first) = all.first() {
                 sheet.reads(first);
                 if several(first) {
@@ -267,6 +284,15 @@ impl Verbs {
             self.else_.judge(rest, self.common, sheet);
             return;
         };
+        // `cargo +nightly build`: what is meant comes behind.
+        let mut verb = verb;
+        if verb.starts_with('+') && self.names.starts_with("cargo") {
+            sheet.asks(&format!("uses the toolchain `{}`", &verb[1..]));
+            match rest.split_first() {
+                Some((Word::Known(next), behind)) => (verb, rest) = (next, behind),
+                _ => return,
+            }
+        }
         let mut name = verb.to_owned();
         let mut row = self.row(&name);
         // Where the next words make a longer verb, what stands between is an option of the shorter one.

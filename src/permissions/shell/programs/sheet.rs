@@ -39,6 +39,11 @@ impl<'a> Sheet<'a> {
         self.invocation.args
     }
 
+    /// The worst so far.
+    pub(super) fn verdict(&self) -> Verdict {
+        self.verdict
+    }
+
     /// It is at least so bad, because the command `why`.
     pub(super) fn raise(&mut self, verdict: Verdict, why: &str) {
         if verdict > Verdict::ReadOnly {
@@ -141,6 +146,10 @@ impl<'a> Sheet<'a> {
 
     /// All of it; the worst reason first.
     pub(super) fn done(mut self) -> Effects {
+        // What changes files and names none of them does it where it runs.
+        if self.verdict == Verdict::WorkspaceWrite && self.writes.is_empty() {
+            self.writes.push(Word::Known(".".to_owned()));
+        }
         self.reasons.sort_by_key(|(verdict, _)| std::cmp::Reverse(*verdict));
         Effects {
             verdict: self.verdict,

@@ -2,6 +2,10 @@
 
 use std::path::PathBuf;
 
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::Index;
+
 use super::super::Scene;
 use super::super::effects::{Effects, Invocation, Verdict, Word};
 use super::*;
@@ -16,8 +20,8 @@ fn scene() -> Scene {
     }
 }
 
-/// Words as the fixture writes them: separated by spaces, in quotes where they hold some; with a `$` outside single quotes
-/// they are unknown.
+/// Words as the fixture writes them: separated by spaces, in quotes where they hold some; with a `$` outside single
+/// quotes they are unknown.
 fn words(line: &str) -> Vec<Word> {
     let mut words = Vec::new();
     let (mut text, mut begun, mut unknown, mut quote) = (String::new(), false, false, None);
@@ -66,9 +70,8 @@ fn rows() -> Vec<(Verdict, &'static str, Option<&'static str>)> {
         .lines()
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
         .map(|line| {
-            let [verdict, command, reason] = line.split(" | ").collect::<Vec<_>>()[..] else {
-                panic!("three columns: {line}");
-            };
+            let (verdict, rest) = line.split_once(" | ").unwrap_or_else(|| panic!("three columns: {line}"));
+            let (command, reason) = rest.rsplit_once(" | ").unwrap_or_else(|| panic!("three columns: {line}"));
             let verdict = match verdict.trim() {
                 "reads" => Verdict::ReadOnly,
                 "writes" => Verdict::WorkspaceWrite,
@@ -95,4 +98,119 @@ fn the_fixture() {
         }
     }
     assert!(faults.is_empty(), "{} of the rows:\n{}", faults.len(), faults.join("\n"));
+}
+
+#[test]
+fn each_program_and_each_verb_is_in_one_row() {
+    let mut seen: Vec<&str> = ROWS.iter().copied().flatten().flat_map(Row::names).collect();
+    seen.extend(VERBS.iter().flat_map(|verbs| verbs.names.split(',').map(str::trim)));
+    let mut faults = twice(seen);
+    for verbs in VERBS {
+        let own: Vec<&str> = verbs.rows.iter().copied().flatten().flat_map(Row::names).collect();
+        faults.extend(twice(own).into_iter().map(|verb| format!("{}: {verb}", verbs.names)));
+    }
+    assert!(faults.is_empty(), "{faults:?}");
+}
+
+fn twice(mut names: Vec<&str>) -> Vec<String> {
+    names.sort_unstable();
+    names.windows(2).filter(|pair| pair[0] == pair[1] || pair[0].is_empty()).map(|pair| pair[0].to_owned()).collect()
+}
+
+/// Programs of which no option does more than look, and no word names what is run.
+fn tame(program: &str) -> bool {
+    row(program).is_some_and(|row| !row.is_looked_at() && !row.spec("").risky())
+}
+
+#[test]
+fn a_word_that_may_be_anything_is_never_harmless() {
+    let unknown = Word::Unknown("$X".to_owned());
+    for (verdict, line, _) in rows() {
+        let line = line.trim_end_matches(" <fed");
+        let all = words(line);
+        let (given, args) = all.split_first().unwrap();
+        let given = options::shown(given);
+        let program = given.rsplit('/').next().unwrap();
+        // A format ends the options of `printf`, and variables of the shell are harmless by their names.
+        if verdict > Verdict::ReadOnly
+            || tame(program)
+            || matches!(program, "printf" | "[" | "test" | "trap" | "set" | "cd")
+        {
+            continue;
+        }
+        let mut words = args.to_vec();
+        words.insert(0, unknown.clone());
+        let told = judged(given, &words, false);
+        assert!(told.verdict >= Verdict::NeedsApproval, "{line} with $X: {told:?}");
+        assert!(!told.reasons.is_empty());
+    }
+}
+
+/// Every word that the tables know, as a pool for words.
+fn pool() -> Vec<String> {
+    let mut pool: Vec<String> =
+        rows().into_iter().flat_map(|(_, line, _)| words(line)).map(|word| options::shown(&word).to_owned()).collect();
+    pool.extend(
+        [
+            "",
+            "-",
+            "--",
+            "-\u{e9}",
+            "--=",
+            "-=",
+            "+",
+            "=",
+            "\u{1f980}",
+            "--x=\u{e9}",
+            "'",
+            "\"",
+            "\\",
+            "s/\u{e9}",
+            "-o",
+            "-f",
+        ]
+        .map(str::to_owned),
+    );
+    pool.sort_unstable();
+    pool.dedup();
+    pool
+}
+
+proptest! {
+    #[test]
+    fn no_words_panic(
+        picks in vec((any::<Index>(), proptest::bool::weighted(0.1)), 0..6),
+        program in any::<Index>(),
+        noise in ".{0,6}",
+    ) {
+        let pool = pool();
+        let names: Vec<&str> = ROWS.iter().copied().flatten().flat_map(Row::names)
+            .chain(VERBS.iter().flat_map(|verbs| verbs.names.split(',').map(str::trim)))
+            .collect();
+        let mut args: Vec<Word> = picks
+            .iter()
+            .map(|(pick, unknown)| {
+                let text = pick.get(&pool).clone();
+                if *unknown { Word::Unknown(text) } else { Word::Known(text) }
+            })
+            .collect();
+        args.push(Word::Known(noise));
+        let told = judged(names[program.index(names.len())], &args, true);
+        prop_assert!(told.verdict == Verdict::ReadOnly || !told.reasons.is_empty());
+    }
+
+    /// More options never make of a command that destroys one that nobody has to be asked about.
+    #[test]
+    fn an_option_more_never_hides_a_loss(pick in any::<Index>(), flag in "-[a-z]|--[a-z]{2,6}") {
+        let rows = rows();
+        let losing: Vec<&str> =
+            rows.iter().filter(|(verdict, ..)| *verdict == Verdict::Destructive).map(|(_, line, _)| *line).collect();
+        let line = pick.get(&losing);
+        let all = words(line);
+        let (given, args) = all.split_first().unwrap();
+        let mut args = args.to_vec();
+        args.push(Word::Known(flag));
+        let told = judged(options::shown(given), &args, false);
+        prop_assert!(told.verdict >= Verdict::NeedsApproval, "{} {:?}", line, told);
+    }
 }

@@ -54,8 +54,23 @@ fn loss(words: &[String]) -> Option<Loss> {
     Some(Loss { statement: head(words), why })
 }
 
-const KINDS: &[&str] = &["TABLE", "DATABASE", "SCHEMA", "INDEX", "VIEW", "USER", "ROLE", "COLLECTION", "KEYSPACE", "SEQUENCE", "FUNCTION",
-    "PROCEDURE", "TRIGGER", "TYPE", "MATERIALIZED"];
+const KINDS: &[&str] = &[
+    "TABLE",
+    "DATABASE",
+    "SCHEMA",
+    "INDEX",
+    "VIEW",
+    "USER",
+    "ROLE",
+    "COLLECTION",
+    "KEYSPACE",
+    "SEQUENCE",
+    "FUNCTION",
+    "PROCEDURE",
+    "TRIGGER",
+    "TYPE",
+    "MATERIALIZED",
+];
 
 fn head(words: &[String]) -> String {
     words.iter().take(3).cloned().collect::<Vec<_>>().join(" ")

@@ -28,7 +28,6 @@ pub(super) fn look(program: &str) -> Script {
                     _ => None,
                 }),
                 "print" | "printf" => print = Some(depth),
-                "getline" => {}
                 _ => {}
             },
             Token::Sign(sign) => match *sign {
@@ -44,9 +43,6 @@ pub(super) fn look(program: &str) -> Script {
                 },
                 ">" | ">>" if print == Some(depth) => script.writes.push(text(1)),
                 ">>" => script.writes.push(text(1)),
-                "<" if matches!(at.checked_sub(1).and_then(|before| tokens.get(before)), Some(Token::Name(name)) if name == "getline") => {
-                    script.reads.extend(text(1));
-                }
                 "<" => {
                     if let Some(Token::Text(file)) = tokens.get(at + 1) {
                         script.reads.push(file.clone());
@@ -83,8 +79,8 @@ enum Token {
 }
 
 const SIGNS: &[&str] = &[
-    "|&", "||", "|", "&&", ">>", ">=", "<=", "==", "!=", "(", ")", "[", "]", "{", "}", ";", "\n", ">", "<", "@", "$", ",",
-    "+", "-", "*", "/", "%", "^", "!", "?", ":", "~", "=", "&", ".",
+    "|&", "||", "|", "&&", ">>", ">=", "<=", "==", "!=", "(", ")", "[", "]", "{", "}", ";", "\n", ">", "<", "@", "$",
+    ",", "+", "-", "*", "/", "%", "^", "!", "?", ":", "~", "=", "&", ".",
 ];
 
 fn tokens(program: &str) -> Result<Vec<Token>, &'static str> {

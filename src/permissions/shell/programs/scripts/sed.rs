@@ -109,7 +109,7 @@ impl<'p> Reader<'p> {
         match command {
             '{' => Ok(()),
             '}' | '=' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'p' | 'P' | 'x' | 'z' | 'F' => self.ended(),
-            '#' => {
+            '#' | ':' => {
                 self.line();
                 Ok(())
             }
@@ -120,10 +120,6 @@ impl<'p> Reader<'p> {
             'a' | 'i' | 'c' => {
                 // Its text goes on over lines that end in a backslash.
                 while self.line().ends_with('\\') {}
-                Ok(())
-            }
-            ':' => {
-                self.line();
                 Ok(())
             }
             'b' | 't' | 'T' => {

@@ -285,7 +285,11 @@ fn copied(parsed: &Parsed<'_>, sheet: &mut Sheet<'_>) {
         let far = known(word).is_some_and(|text| text.contains(':'));
         match (far, at == last) {
             (true, _) => {}
-            (false, true) => sheet.writes(word),
+            (false, true) => {
+                for source in &parsed.operands[..last] {
+                    sheet.puts(source, word);
+                }
+            }
             (false, false) => sheet.reads(word),
         }
     }

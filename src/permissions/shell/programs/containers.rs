@@ -220,7 +220,16 @@ fn bound(from: &str, read_only: bool, sheet: &mut Sheet<'_>) {
         sheet.destroys(&format!("lets the container write to `{from}`"));
     } else if from.starts_with(['/', '.', '~']) {
         let word = Word::Known(from.to_owned());
-        if read_only { sheet.reads(&word) } else { sheet.writes(&word) }
+        let scene = sheet.invocation.scene;
+        let path = scene.workdir.join(from);
+        let inside =
+            !from.starts_with('~') && !from.contains("..") && scene.roots.iter().any(|root| path.starts_with(root));
+        if read_only {
+            sheet.reads(&word);
+        } else if !inside {
+            // What lies in the workspace is named by nothing: the container may change it, and need not.
+            sheet.writes(&word);
+        }
     }
 }
 

@@ -90,7 +90,7 @@ pub(super) const ROWS: &[Row] = &[
         "-b -f -i -n -S: -t:> -T -u -v -Z --backup? --force --interactive --no-clobber \
         --no-target-directory --strip-trailing-slashes --suffix: --target-directory:> --update? --verbose --debug \
         --exchange --no-copy --context --help --version",
-        Operands::Writes,
+        Operands::Text,
     )
     .then(move_),
     asks("install, ginstall", OVERWRITES)
@@ -175,9 +175,22 @@ fn copy(parsed: &Parsed<'_>, sheet: &mut Sheet<'_>) {
 }
 
 fn move_(parsed: &Parsed<'_>, sheet: &mut Sheet<'_>) {
-    let target = parsed.values("-t --target-directory").last().or(parsed.operands.last().copied());
+    let into = parsed.values("-t --target-directory").last();
+    let (target, sources) = match (into, parsed.operands.split_last()) {
+        (Some(folder), _) => (Some(folder), parsed.operands.as_slice()),
+        (None, Some((last, sources))) => (Some(*last), sources),
+        (None, None) => (None, parsed.operands.as_slice()),
+    };
+    for source in sources {
+        sheet.writes(source);
+        if into.is_none()
+            && let Some(target) = target
+        {
+            sheet.puts(source, target);
+        }
+    }
     if target.and_then(known).is_some_and(|target| target.starts_with("/dev/")) {
-        let moved = listing(&parsed.operands[..parsed.operands.len().saturating_sub(1)]);
+        let moved = listing(sources);
         sheet.destroys(&format!("moves {moved} where nothing is kept"));
     } else if parsed.has("-n --no-clobber -b --backup") && !parsed.has("-f --force -i") {
         sheet.changes("moves files, over nothing that is not kept");

@@ -3,7 +3,8 @@
 //! `diff`, `log -p`, `show` and `blame` use the text converters and external diff drivers that `.git/config` names, if
 //! the attributes ask for them. That file never comes with a clone: it is the user's own, of a folder the user trusts,
 //! and whatever else writes it is asked about (`git config`, and any path in `.git`). So they are taken to look, as
-//! they do for people; what the command line itself hands to git (`-c`, `--git-dir`, `--ext-diff`, another folder) is not.
+//! they do for people; what the command line itself hands to git (`-c`, `--git-dir`, `--ext-diff`, another folder) is
+//! not.
 //! Aliases cannot take the name of a command that git has.
 
 use super::super::effects::{Verdict, Word};

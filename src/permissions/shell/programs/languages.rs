@@ -117,7 +117,9 @@ fn edited(parsed: &Parsed<'_>, sheet: &mut Sheet<'_>) {
             sheet.runs_line(&Word::Known(line.to_owned()), false);
         }
     }
-    for word in parsed.operands.iter().filter(|word| known(word).is_none_or(|text| !text.starts_with('+'))) {
+    for word in
+        parsed.operands.iter().filter(|word| known(word).is_none_or(|text| !text.starts_with('+') && text != "."))
+    {
         sheet.writes(word);
     }
 }

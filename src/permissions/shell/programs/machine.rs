@@ -2,7 +2,7 @@
 
 use super::super::effects::{Verdict, Word};
 use super::options::{Parsed, known, shown};
-use super::rows::{Operands, Row, Verbs, asks, changes, custom, destroys, looks};
+use super::rows::{Operands, Row, Verbs, asks, custom, destroys, looks};
 use super::sheet::Sheet;
 
 const SETTINGS: &str = "changes settings of the machine";
@@ -169,7 +169,7 @@ pub(super) const ROWS: &[Row] = &[
         dpkg-reconfigure, dpkg-divert, logrotate, tmpreaper, systemd-tmpfiles, localedef, locale-gen",
         SETTINGS,
     ),
-    changes("umask, stty", "*", Operands::Text, "changes settings of this shell or terminal"),
+    looks("umask, stty", "*", Operands::Text),
     asks("tmux, screen, zellij, dtach, abduco", "runs programs that stay when the call is over"),
 ];
 

@@ -2,7 +2,7 @@
 //!
 //! The notation is a line of words. `-x` and `--long` are flags; `--long:` takes a value, `--long?` takes one only when
 //! it is attached, `--long::` takes two. Behind that: `<` the value is a file that is read, `>` one that is written,
-//! `!` a command line that is run, `@` a machine that is talked to. `-NUM` stands for any number, `*` says that whatever is
+//! `!` a command line that is run, `@` a machine that is talked to. `-NUM` is any number, `*` says that whatever is
 //! not listed is a harmless flag, `+` that the first word which is no option ends the options. A word with one dash and
 //! more letters is one option if it is listed, and a cluster of letters else.
 

@@ -109,6 +109,17 @@ impl<'a> Sheet<'a> {
         }
     }
 
+    /// It puts a file where a word says. A folder is not what is written then, but what is put into it.
+    pub(super) fn puts(&mut self, source: &Word, target: &Word) {
+        match (known(source), known(target)) {
+            (Some(source), Some(folder)) if matches!(folder, "." | "..") || folder.ends_with('/') => {
+                let name = source.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
+                self.writes(&Word::Known(format!("{}/{name}", folder.trim_end_matches('/'))));
+            }
+            _ => self.writes(target),
+        }
+    }
+
     /// It talks to other machines.
     pub(super) fn network(&mut self) {
         self.network = true;

@@ -100,6 +100,79 @@ fn the_fixture() {
     assert!(faults.is_empty(), "{} of the rows:\n{}", faults.len(), faults.join("\n"));
 }
 
+/// What a command runs in its turn, in short.
+fn runs(effects: &Effects) -> Vec<String> {
+    use super::super::effects::Runs;
+    let far = |elsewhere: &bool| if *elsewhere { "far " } else { "" };
+    effects
+        .runs
+        .iter()
+        .map(|runs| match runs {
+            Runs::Words { words, elsewhere, .. } => {
+                let words: Vec<&str> = words.iter().map(options::shown).collect();
+                format!("{}words {}", far(elsewhere), words.join(" "))
+            }
+            Runs::Line { line, elsewhere } => format!("{}line {}", far(elsewhere), options::shown(line)),
+            Runs::Fed => "fed".to_owned(),
+        })
+        .collect()
+}
+
+#[test]
+fn what_runs_in_turn_and_what_is_touched() {
+    #[track_caller]
+    fn check(line: &str, expected: &str) {
+        let told = told(line);
+        let list = |words: &[Word]| words.iter().map(options::shown).collect::<Vec<_>>().join(" ");
+        let mut parts = runs(&told);
+        if !told.reads.is_empty() {
+            parts.push(format!("reads {}", list(&told.reads)));
+        }
+        if !told.writes.is_empty() {
+            parts.push(format!("writes {}", list(&told.writes)));
+        }
+        if told.network {
+            parts.push(format!("net {}", told.hosts.join(" ")).trim_end().to_owned());
+        }
+        assert_eq!(parts.join("; "), expected, "{line}");
+    }
+    check("kubectl exec x -n y -- rm -rf /", "far words rm -rf /; net");
+    check("kubectl exec x ls", "far words ls; net");
+    check("docker exec -it -u root x sh -c id", "far words sh -c id");
+    check("docker run --rm -e A=b image id -u", "far words id -u; net");
+    check("npm exec -c 'rm x'", "line rm x; net");
+    check("tar xf a.tar --to-command='rm x'", "line rm x; reads a.tar; writes .");
+    check("sort --compress-program gzip a", "line gzip; reads a");
+    check("git -c alias.x='!rm -rf y' x", "line rm -rf y");
+    check("git submodule foreach git reset --hard", "line git reset --hard");
+    check("git bisect run rm x", "words rm x");
+    check("awk 'BEGIN{system(\"rm x\")}' a", "line rm x; reads a");
+    check("ip netns exec blue rm x", "words rm x");
+    check("trap 'rm x' EXIT", "line rm x");
+    check("grep -f pats x a b", "reads pats x a b");
+    check("grep x a b", "reads a b");
+    check("head -n 5 a", "reads a");
+    check("cp a b c", "reads a b; writes c");
+    check("cp -t c a b", "reads a b; writes c");
+    check("mv a b", "writes a b");
+    check("mv ../a .", "writes ../a ./a");
+    check("mv a b c/", "writes a c/a b c/b");
+    check("sed -i s/a/b/ f g", "reads f g; writes f g");
+    check("sed 's/a/b/w out' f", "reads f; writes out");
+    check("dd if=a of=b", "reads a; writes b");
+    check("git add x", "writes .");
+    check("curl -T a https://u@h.org/x", "reads a; net h.org");
+    check("curl -d @b https://h.org", "reads b; net h.org");
+    check("curl file:///etc/passwd", "reads /etc/passwd; net");
+    check("scp a host:b", "reads a; net host");
+    check("rsync -e 'ssh -p 1' a host:b", "line ssh -p 1; reads a; net host");
+    check("git push git@host.org:a/b.git", "net host.org");
+    check("docker run -v .:/app x", "net");
+    check("docker run -v /data:/app:ro x", "reads /data; net");
+    check("vim -c ':!rm x' a", "line rm x; writes a");
+    check("psql -c '\\! rm x'", "line rm x; net");
+}
+
 #[test]
 fn each_program_and_each_verb_is_in_one_row() {
     let mut seen: Vec<&str> = ROWS.iter().copied().flatten().flat_map(Row::names).collect();

@@ -170,16 +170,29 @@ pub(super) fn options(parsed: &Parsed<'_>, sheet: &mut Sheet<'_>) {
         if nowhere {
             continue;
         }
-        if let Some((verdict, why)) = given.option.danger {
-            sheet.raise_by(verdict, name, why);
+        let danger = given.option.danger;
+        let Some(value) = &given.value else {
+            if let Some((verdict, why)) = danger {
+                sheet.raise_by(verdict, name, why);
+            }
+            continue;
+        };
+        match (given.option.touches, danger) {
+            (Touches::Runs, None | Some((Verdict::NeedsApproval, _))) => {}
+            (Touches::Writes, Some((verdict, why))) => {
+                sheet.raise_by(verdict, &format!("{name} {}", shown(value)), why)
+            }
+            (_, Some((verdict, why))) => sheet.raise_by(verdict, name, why),
+            (_, None) => {}
         }
-        let Some(value) = &given.value else { continue };
         match given.option.touches {
             Touches::Nothing => {}
             Touches::Reads => sheet.reads(value),
             Touches::Writes => {
-                let why = format!("writes `{}`", shown(value));
-                sheet.raise_by(Verdict::WorkspaceWrite, name, &why);
+                if danger.is_none() {
+                    let why = format!("writes `{}`", shown(value));
+                    sheet.raise_by(Verdict::WorkspaceWrite, name, &why);
+                }
                 sheet.writes(value);
             }
             Touches::Runs => {

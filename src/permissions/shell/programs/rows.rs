@@ -178,12 +178,12 @@ pub(super) fn options(parsed: &Parsed<'_>, sheet: &mut Sheet<'_>) {
             continue;
         };
         match (given.option.touches, danger) {
-            (Touches::Runs, None | Some((Verdict::NeedsApproval, _))) => {}
+            // What it runs is told below, by its name.
+            (_, None) | (Touches::Runs, Some((Verdict::NeedsApproval, _))) => {}
             (Touches::Writes, Some((verdict, why))) => {
-                sheet.raise_by(verdict, &format!("{name} {}", shown(value)), why)
+                sheet.raise_by(verdict, &format!("{name} {}", shown(value)), why);
             }
             (_, Some((verdict, why))) => sheet.raise_by(verdict, name, why),
-            (_, None) => {}
         }
         match given.option.touches {
             Touches::Nothing => {}

@@ -1,6 +1,7 @@
 //! The rows of `fixtures/shell/programs.txt`, and what must hold for any words.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -219,7 +220,14 @@ fn a_word_that_may_be_anything_is_never_harmless() {
     }
 }
 
-/// Every word that the tables know, as a pool for words.
+/// Every word of the fixture, and odd ones: what words are drawn from.
+static POOL: LazyLock<Vec<String>> = LazyLock::new(pool);
+
+/// The lines of the fixture that destroy.
+static LOSING: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    rows().into_iter().filter(|(verdict, ..)| *verdict == Verdict::Destructive).map(|(_, line, _)| line).collect()
+});
+
 fn pool() -> Vec<String> {
     let mut pool: Vec<String> =
         rows().into_iter().flat_map(|(_, line, _)| words(line)).map(|word| options::shown(&word).to_owned()).collect();
@@ -256,14 +264,13 @@ proptest! {
         program in any::<Index>(),
         noise in ".{0,6}",
     ) {
-        let pool = pool();
         let names: Vec<&str> = ROWS.iter().copied().flatten().flat_map(Row::names)
             .chain(VERBS.iter().flat_map(|verbs| verbs.names.split(',').map(str::trim)))
             .collect();
         let mut args: Vec<Word> = picks
             .iter()
             .map(|(pick, unknown)| {
-                let text = pick.get(&pool).clone();
+                let text = pick.get(&POOL).clone();
                 if *unknown { Word::Unknown(text) } else { Word::Known(text) }
             })
             .collect();
@@ -275,10 +282,7 @@ proptest! {
     /// More options never make of a command that destroys one that nobody has to be asked about.
     #[test]
     fn an_option_more_never_hides_a_loss(pick in any::<Index>(), flag in "-[a-z]|--[a-z]{2,6}") {
-        let rows = rows();
-        let losing: Vec<&str> =
-            rows.iter().filter(|(verdict, ..)| *verdict == Verdict::Destructive).map(|(_, line, _)| *line).collect();
-        let line = pick.get(&losing);
+        let line = pick.get(&LOSING);
         let all = words(line);
         let (given, args) = all.split_first().unwrap();
         let mut args = args.to_vec();

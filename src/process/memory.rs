@@ -59,7 +59,7 @@ fn sum_of(told: &str, group: u32) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::ports::SystemClock;
-    use crate::process::{Launch, find, spawn};
+    use crate::process::{By, Launch, find, spawn};
     use std::sync::Arc;
     use tokio::io::{AsyncBufReadExt as _, BufReader};
 
@@ -81,8 +81,7 @@ mod tests {
             args: vec!["-c".into(), "sleep 1000 & sleep 1000 & echo ready; wait".into()],
             ..Launch::default()
         };
-        let clock: Arc<dyn crate::ports::Clock> = Arc::new(SystemClock);
-        let spawned = spawn(&launch, &clock).unwrap();
+        let spawned = spawn(&launch, &By::new(Arc::new(SystemClock))).unwrap();
         let mut stdout = BufReader::new(spawned.stdout);
         let mut line = String::new();
         stdout.read_line(&mut line).await.unwrap();

@@ -5,6 +5,10 @@
     reason = "the binary is started as an editor starts it, not as our own children are"
 )]
 
+mod confined;
+mod killed;
+mod supervised;
+
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;

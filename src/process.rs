@@ -269,7 +269,7 @@ enum Held {
     /// A process group.
     Group(Group),
     /// Its supervisor.
-    Supervised(supervised::Supervised),
+    Supervised(Box<supervised::Supervised>),
 }
 
 /// The operating system's side of a child; whatever is left of the group is killed when it goes.

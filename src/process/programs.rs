@@ -36,7 +36,8 @@ pub trait Programs: Send + Sync + 'static {
         }
         Ok(printed)
     }
-    /// Starts a command that an agent asked for. Must be called on the runtime. Errors are the operating system's.
+    /// Starts a command that an agent asked for. Must be called on the runtime. Errors are the operating system's; one of
+    /// the kind [`io::ErrorKind::Unsupported`] says why a command that shall be confined cannot be, and did not run.
     fn command(&self, command: &Command) -> io::Result<Running>;
 }
 

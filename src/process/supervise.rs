@@ -34,6 +34,9 @@ use super::confine;
 use super::wire::{Order, Report, Request, WORD};
 use plan::{Plan, Step};
 
+/// So many children are hit before time and orders are looked at again.
+const MOST_AT_ONCE: usize = 1000;
+
 /// The word of the command line that makes our binary a supervisor.
 pub(super) const WORD_FOR_IT: &str = "supervise";
 
@@ -331,11 +334,27 @@ impl Watcher {
     }
 
     fn force(&mut self, over: bool) {
-        for row in self.all() {
+        // One that hands itself on (it starts the next and ends) is another by the time the whole table is read. But each
+        // of those becomes our child, and is hit at once here.
+        let mut hit = BTreeSet::new();
+        loop {
+            let mut children = table::children();
+            children.retain(|row| !row.zombie && hit.insert((row.pid, row.began)));
+            if children.is_empty() || hit.len() > MOST_AT_ONCE {
+                break;
+            }
+            self.kill(&children, over);
+        }
+        let all = self.all();
+        self.kill(&all, over);
+    }
+
+    fn kill(&mut self, rows: &[table::Row], over: bool) {
+        for row in rows {
             if over && !row.zombie {
                 self.seen.left.insert((row.pid, row.began));
             }
-            table::send(row, Signal::KILL);
+            table::send(*row, Signal::KILL);
         }
     }
 

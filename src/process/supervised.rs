@@ -58,7 +58,7 @@ pub(super) struct Supervised {
 
 /// Starts a program under a supervisor. Errors are those of starting the program itself; besides, of the kind `Other`, that
 /// there is no supervisor to be had, and of the kind `Unsupported`, that the program cannot be confined.
-pub(super) fn start(supervisor: &Path, request: &Request) -> io::Result<(Supervised, Pipes)> {
+pub(super) fn start(supervisor: &Path, request: &Request) -> io::Result<(Box<Supervised>, Pipes)> {
     // It takes some milliseconds until the supervisor has answered. Elsewhere than on a runtime of several threads nobody
     // could take over what this thread has to do.
     match Handle::current().runtime_flavor() {
@@ -68,7 +68,7 @@ pub(super) fn start(supervisor: &Path, request: &Request) -> io::Result<(Supervi
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the room that starts programs")]
-fn start_now(supervisor: &Path, request: &Request) -> io::Result<(Supervised, Pipes)> {
+fn start_now(supervisor: &Path, request: &Request) -> io::Result<(Box<Supervised>, Pipes)> {
     let (their_stdin, stdin) = io::pipe()?;
     let (stdout, their_stdout) = io::pipe()?;
     let (stderr, their_stderr) = io::pipe()?;
@@ -101,7 +101,7 @@ fn start_now(supervisor: &Path, request: &Request) -> io::Result<(Supervised, Pi
         stdout: ChildStdout::from_std(OwnedFd::from(stdout).into())?,
         stderr: ChildStderr::from_std(OwnedFd::from(stderr).into())?,
     };
-    Ok((supervised, pipes))
+    Ok((Box::new(supervised), pipes))
 }
 
 fn send(control: &mut UnixStream, request: &Request, pipes: &[std::os::fd::BorrowedFd<'_>; 3]) -> io::Result<()> {
@@ -134,7 +134,7 @@ fn answer(control: &mut UnixStream) -> io::Result<io::Result<u32>> {
 /// Watches a supervised child to its end: tells that of the program as soon as it is known, and gives it with what had
 /// outlived the program when all is over.
 pub(super) async fn keep(
-    mut child: Supervised,
+    mut child: Box<Supervised>,
     own: &watch::Sender<Option<Exit>>,
     stops: &mut mpsc::UnboundedReceiver<Duration>,
 ) -> Ended {
@@ -172,14 +172,9 @@ pub(super) async fn keep(
             }
             stop = stops.recv(), if handle => stop,
         };
-        let order = match order {
-            Some(grace) => Order::Stop(grace),
-            // The handle is gone: nobody is interested in a polite end any more.
-            None => {
-                handle = false;
-                Order::Kill
-            }
-        };
+        // Without one the handle is gone: nobody is interested in a polite end any more.
+        handle = order.is_some();
+        let order = order.map_or(Order::Kill, Order::Stop);
         // An error means that it is over; the reader hears it.
         let _ = writer.write_all(&order.encode()).await;
     };

@@ -54,9 +54,13 @@ impl Request {
         let mut out = Vec::new();
         text(&mut out, self.program.as_os_str());
         number(&mut out, self.args.len());
-        self.args.iter().for_each(|arg| text(&mut out, arg));
+        for arg in &self.args {
+            text(&mut out, arg);
+        }
         number(&mut out, usize::from(self.dir.is_some()));
-        self.dir.iter().for_each(|dir| text(&mut out, dir.as_os_str()));
+        if let Some(dir) = &self.dir {
+            text(&mut out, dir.as_os_str());
+        }
         number(&mut out, self.env.len());
         for (name, value) in &self.env {
             text(&mut out, name);
@@ -65,7 +69,9 @@ impl Request {
         number(&mut out, usize::from(self.writable.is_some()));
         if let Some(writable) = &self.writable {
             number(&mut out, writable.len());
-            writable.iter().for_each(|folder| text(&mut out, folder.as_os_str()));
+            for folder in writable {
+                text(&mut out, folder.as_os_str());
+            }
         }
         out
     }

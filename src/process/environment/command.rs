@@ -25,7 +25,15 @@ const RUNS_THINGS_PREFIXES: &[&str] = &["BASH_FUNC_", "DYLD_", "LD_"];
 
 /// Those of git that only say something. All others are left out: they run programs, or lead to another repository than
 /// the one that the command is in (an editor that `git commit` started has them).
-const GIT_KEPT: &[&str] = &["GIT_AUTHOR_", "GIT_CEILING_DIRECTORIES", "GIT_COMMITTER_", "GIT_SSL_"];
+const GIT_KEPT: &[&str] = &[
+    "GIT_ALLOW_PROTOCOL",
+    "GIT_AUTHOR_",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_COMMITTER_",
+    "GIT_LFS_SKIP_SMUDGE",
+    "GIT_OPTIONAL_LOCKS",
+    "GIT_SSL_",
+];
 
 /// The editor, and the terminal it runs in, take orders over these; and what describes them is not true of a command
 /// whose output is read from a pipe.

@@ -158,6 +158,24 @@ async fn what_is_left_behind_ends_with_the_command_and_is_counted() {
 }
 
 #[tokio::test]
+async fn one_that_hands_itself_on_without_end_is_caught() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("hop");
+    // Without its folder it ends by itself, so that a test that fails leaves nothing.
+    std::fs::write(&script, "#!/bin/sh\ntrap '' TERM HUP\nsetsid \"$0\" &\n").unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    for round in 0..5 {
+        let mark = mark(&format!("hop{round}"));
+        let mut running = programs().command(&command(&format!("exec {}", script.display()), &mark)).unwrap();
+        let (_, _, ended) = finish(&mut running).await;
+        assert_eq!(ended.exit, Exit::Code(0));
+        assert!(ended.left > 0, "{ended:?}");
+        assert_eq!(alive(&mark), []);
+    }
+}
+
+#[tokio::test]
 async fn input_ends_where_nobody_writes() {
     for (input, expected) in [(Input::Closed, ""), (Input::Text("one\ntwo\n".into()), "one\ntwo\n")] {
         let mut running = programs().command(&Command { input, ..command("cat; echo x >&2", &mark("input")) }).unwrap();

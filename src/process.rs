@@ -2,15 +2,15 @@
 //! started.
 //!
 //! Nothing else in the crate spawns. A child's standard streams are pipes; its error stream is kept as a short tail for
-//! messages. A child ends by [`Child::stop`] (politely, then by force), and at once when its [`Child`] is dropped or the
-//! runtime goes down; each time all that it started goes with it, also when the child ended by itself.
+//! messages. A child ends by [`Child::stop`] (politely, then by force), and at once when its [`Child`] is dropped or
+//! the runtime goes down; each time all that it started goes with it, also when the child ended by itself.
 //!
 //! Between us and each child stands a supervisor, a small process of our own binary (`supervise`; our side of it:
-//! `supervised`, what passes between: `wire`). It reaches what left the child's process group (`setsid`), and it is still
-//! there when we are killed ourselves (SIGKILL). Beyond it is only what another service starts at a child's request
-//! (systemd, a container engine, a running tmux), what the user may not signal (setuid programs), and, when supervisor and
-//! sidecar are killed at once, what the program itself had started. Without a supervisor (the library alone, before
-//! [`supervise_with`]) a child has its process group and no more.
+//! `supervised`, what passes between: `wire`). It reaches what left the child's process group (`setsid`), and it is
+//! still there when we are killed ourselves (SIGKILL). Beyond it is only what another service starts at a child's
+//! request (systemd, a container engine, a running tmux), what the user may not signal (setuid programs), and, when
+//! supervisor and sidecar are killed at once, what the program itself had started. Without a supervisor (the library
+//! alone, before [`supervise_with`]) a child has its process group and no more.
 //!
 //! `environment` decides what a child gets of our variables, `confine` where a command may write.
 
@@ -383,8 +383,8 @@ async fn filter(launch: &Launch, input: &str, limit: u64, deadline: Duration, by
     Ok(Printed { exit, stdout, stderr })
 }
 
-/// Runs a program to its end: how it ended, at most `limit` bytes of its output and whether there were more, and the end
-/// of its error stream.
+/// Runs a program to its end: how it ended, at most `limit` bytes of its output and whether there were more, and the
+/// end of its error stream.
 async fn run_within(
     launch: &Launch,
     input: &str,
@@ -419,7 +419,9 @@ async fn run_within(
     };
     tokio::select! {
         printed = work => Ok(printed),
-        () = by.clock.sleep(deadline) => Err(io::Error::new(io::ErrorKind::TimedOut, "the program did not end in time")),
+        () = by.clock.sleep(deadline) => {
+            Err(io::Error::new(io::ErrorKind::TimedOut, "the program did not end in time"))
+        }
     }
 }
 

@@ -73,9 +73,9 @@ pub struct Piece {
 
 /// A command that runs. Dropping [`Running::process`] ends it with all that it started.
 pub struct Running {
-    /// Its output, both streams in the order of arrival. It ends when both pipes are closed, or, where something that the
-    /// command left behind holds one, a quarter of a second after the command itself has ended. Whoever does not take
-    /// makes the command wait.
+    /// Its output, both streams in the order of arrival. It ends when both pipes are closed, or, where something that
+    /// the command left behind holds one, a quarter of a second after the command itself has ended. Whoever does not
+    /// take makes the command wait.
     pub output: mpsc::Receiver<Piece>,
     /// What it reads; there only with [`Input::Open`].
     pub input: Option<Box<dyn AsyncWrite + Unpin + Send>>,
@@ -103,8 +103,8 @@ pub trait Process: Send + Sync {
 pub struct Ended {
     /// The command itself.
     pub exit: Exit,
-    /// So many processes that it had started outlived it and were ended; those that went with it when it was stopped are
-    /// not counted, and without a supervisor none is.
+    /// So many processes that it had started outlived it and were ended; those that went with it when it was stopped
+    /// are not counted, and without a supervisor none is.
     pub left: usize,
 }
 

@@ -1,8 +1,9 @@
-//! Commands that may write in some places only: which those are, and how the kernel is told (Landlock, Linux 6.2 and later).
+//! Commands that may write in some places only: which those are, and how the kernel is told (Landlock, Linux 6.2 and
+//! later).
 //!
-//! Reading stays free. Writing, truncating, creating, deleting, renaming and linking are refused outside the places, to the
-//! command and all that it starts, for good. What is not covered: modes, owners, times and attributes of files, and the
-//! network. A command that cannot be confined does not run.
+//! Reading stays free. Writing, truncating, creating, deleting, renaming and linking are refused outside the places, to
+//! the command and all that it starts, for good. What is not covered: modes, owners, times and attributes of files, and
+//! the network. A command that cannot be confined does not run.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,9 +14,9 @@ use super::Confine;
 const DEVICES: &[&str] =
     &["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm", "/dev/mqueue"];
 
-/// Caches of build tools: the variable that moves the folder, where it is below the home folder otherwise, and the parts
-/// of it that are written in a build. Parts that hold programs or settings are left out where builds get by without them:
-/// what a confined command writes there would run unconfined later.
+/// Caches of build tools: the variable that moves the folder, where it is below the home folder otherwise, and the
+/// parts of it that are written in a build. Parts that hold programs or settings are left out where builds get by
+/// without them: what a confined command writes there would run unconfined later.
 const CACHES: &[(&str, &str, &[&str])] = &[
     ("XDG_CACHE_HOME", ".cache", &[""]),
     ("", "Library/Caches", &[""]),
@@ -67,7 +68,8 @@ pub fn confinement() -> Result<(), String> {
     kernel::probe()
 }
 
-/// This process and all that it starts may write below `writable` only, from now on. The error says why that cannot be had.
+/// This process and all that it starts may write below `writable` only, from now on. The error says why that cannot be
+/// had.
 pub(super) fn enforce(writable: &[PathBuf]) -> Result<(), String> {
     let devices = DEVICES.iter().map(Path::new);
     kernel::enforce(writable.iter().map(PathBuf::as_path).chain(devices))
@@ -85,8 +87,8 @@ mod kernel {
     /// The first version that also holds truncation; without that, a file outside could be emptied.
     const NEEDED: ABI = ABI::V3;
 
-    const MISSING: &str = "this kernel has no Landlock that holds truncation too (Linux 6.2 or later, with `landlock` among \
-         its active security modules)";
+    const MISSING: &str = "this kernel has no Landlock that holds truncation too (Linux 6.2 or later, with `landlock` \
+         among its active security modules)";
 
     fn rules() -> Result<RulesetCreated, RulesetError> {
         let rules = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);

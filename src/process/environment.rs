@@ -1,6 +1,6 @@
-//! What of our own environment a child gets. Language servers and what else we start ourselves: what programs need to find
-//! their files and to speak the user's language, and nothing that may be a secret. Commands that an agent asked for:
-//! `command`. Pure.
+//! What of our own environment a child gets. Language servers and what else we start ourselves: what programs need to
+//! find their files and to speak the user's language, and nothing that may be a secret. Commands that an agent asked
+//! for: `command`. Pure.
 
 mod command;
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-/// The resident memory of a process group (bytes): of each process in it, pages that they share counted for each. `None`
-/// when the group is gone or nothing can be found out. Blocking, for some milliseconds.
+/// The resident memory of a process group (bytes): of each process in it, pages that they share counted for each.
+/// `None` when the group is gone or nothing can be found out. Blocking, for some milliseconds.
 pub fn resident(group: u32) -> Option<u64> {
     let kib = if Path::new("/proc/self/stat").exists() { in_proc(group) } else { by_ps(group) };
     kib.map(|kib| kib.saturating_mul(1024))

@@ -24,11 +24,11 @@ pub trait Programs: Send + Sync + 'static {
     async fn run(&self, launch: &Launch, deadline: Duration) -> io::Result<Printed> {
         self.run_on(launch, "", deadline).await
     }
-    /// The same with `input` as its standard input, whether it reads that or not. Dropped, it kills the program with all
-    /// that it started.
+    /// The same with `input` as its standard input, whether it reads that or not. Dropped, it kills the program with
+    /// all that it started.
     async fn run_on(&self, launch: &Launch, input: &str, deadline: Duration) -> io::Result<Printed>;
-    /// The same for a program that turns one text into another: its output is given whole and as it is. One of more than
-    /// `limit` bytes, or that is no UTF-8, is an error of the kind [`io::ErrorKind::InvalidData`].
+    /// The same for a program that turns one text into another: its output is given whole and as it is. One of more
+    /// than `limit` bytes, or that is no UTF-8, is an error of the kind [`io::ErrorKind::InvalidData`].
     async fn filter(&self, launch: &Launch, input: &str, limit: u64, deadline: Duration) -> io::Result<Printed> {
         let printed = self.run_on(launch, input, deadline).await?;
         if printed.stdout.len() as u64 > limit {
@@ -36,8 +36,8 @@ pub trait Programs: Send + Sync + 'static {
         }
         Ok(printed)
     }
-    /// Starts a command that an agent asked for. Must be called on the runtime. Errors are the operating system's; one of
-    /// the kind [`io::ErrorKind::Unsupported`] says why a command that shall be confined cannot be, and did not run.
+    /// Starts a command that an agent asked for. Must be called on the runtime. Errors are the operating system's; one
+    /// of the kind [`io::ErrorKind::Unsupported`] says why a command that shall be confined cannot be, and did not run.
     fn command(&self, command: &Command) -> io::Result<Running>;
 }
 
@@ -139,8 +139,8 @@ impl PlayedPrograms {
         self
     }
 
-    /// There is this program, by its full path, and what it prints depends on its input. `None`: it does not end, and is
-    /// killed at its deadline by tokio's clock.
+    /// There is this program, by its full path, and what it prints depends on its input. `None`: it does not end, and
+    /// is killed at its deadline by tokio's clock.
     #[must_use]
     pub fn answering<F>(mut self, program: &str, answer: F) -> PlayedPrograms
     where

@@ -1,14 +1,14 @@
 //! The supervisor of one child: a small process of our own between us and the program, without threads or a runtime.
 //!
-//! We hold one end of a socket, it holds the other. Over it comes what to run, with the three pipes of the program, which
-//! go straight to the program: nothing that it reads or writes passes through here. Then the supervisor waits: for orders,
-//! for the end of the program, and for the end of the socket, which comes also when we were killed.
+//! We hold one end of a socket, it holds the other. Over it comes what to run, with the three pipes of the program,
+//! which go straight to the program: nothing that it reads or writes passes through here. Then the supervisor waits:
+//! for orders, for the end of the program, and for the end of the socket, which comes also when we were killed.
 //!
-//! It is the *subreaper* of all that the program starts: what would otherwise be handed to init when its parent ends, also
-//! with a session or a group of its own, becomes its child. So everything is below it, and it can end everything: it asks
-//! (TERM), then it forces (KILL), and looks again until it has no child left. How long that takes at most, `plan` decides;
-//! `table` knows which processes those are. Where there is no subreaper (macOS), it reaches the group of the program and
-//! what still hangs below it.
+//! It is the *subreaper* of all that the program starts: what would otherwise be handed to init when its parent ends,
+//! also with a session or a group of its own, becomes its child. So everything is below it, and it can end everything:
+//! it asks (TERM), then it forces (KILL), and looks again until it has no child left. How long that takes at most,
+//! `plan` decides; `table` knows which processes those are. Where there is no subreaper (macOS), it reaches the group
+//! of the program and what still hangs below it.
 
 mod plan;
 mod table;
@@ -334,8 +334,8 @@ impl Watcher {
     }
 
     fn force(&mut self, over: bool) {
-        // One that hands itself on (it starts the next and ends) is another by the time the whole table is read. But each
-        // of those becomes our child, and is hit at once here.
+        // One that hands itself on (it starts the next and ends) is another by the time the whole table is read. But
+        // each of those becomes our child, and is hit at once here.
         let mut hit = BTreeSet::new();
         loop {
             let mut children = table::children();

@@ -27,8 +27,8 @@ const ANSWER: Duration = Duration::from_secs(10);
 static OWN: OnceLock<std::path::PathBuf> = OnceLock::new();
 
 /// From now on [`super::SystemPrograms`] put every child under a supervisor: this program, called with the word
-/// `supervise`, which must be a binary that does what [`super::supervise()`] does. For the whole process; only the first
-/// call counts.
+/// `supervise`, which must be a binary that does what [`super::supervise()`] does. For the whole process; only the
+/// first call counts.
 pub fn supervise_with(program: &Path) {
     if OWN.set(program.to_owned()).is_ok() && !cfg!(target_os = "linux") {
         warn!("{BEYOND_REACH}");
@@ -40,8 +40,8 @@ pub fn beyond_reach() -> Option<&'static str> {
     (!cfg!(target_os = "linux")).then_some(BEYOND_REACH)
 }
 
-const BEYOND_REACH: &str = "on this system a process that a command starts, and that leaves its process group and outlives \
-     its parent, is not ended with the command";
+const BEYOND_REACH: &str = "on this system a process that a command starts, and that leaves its process group and \
+     outlives its parent, is not ended with the command";
 
 /// The program that supervises, if there is one.
 pub(super) fn supervisor() -> Option<&'static Path> {
@@ -56,11 +56,11 @@ pub(super) struct Supervised {
     pub(super) pid: u32,
 }
 
-/// Starts a program under a supervisor. Errors are those of starting the program itself; besides, of the kind `Other`, that
-/// there is no supervisor to be had, and of the kind `Unsupported`, that the program cannot be confined.
+/// Starts a program under a supervisor. Errors are those of starting the program itself; besides, of the kind `Other`,
+/// that there is no supervisor to be had, and of the kind `Unsupported`, that the program cannot be confined.
 pub(super) fn start(supervisor: &Path, request: &Request) -> io::Result<(Box<Supervised>, Pipes)> {
-    // It takes some milliseconds until the supervisor has answered. Elsewhere than on a runtime of several threads nobody
-    // could take over what this thread has to do.
+    // It takes some milliseconds until the supervisor has answered. Elsewhere than on a runtime of several threads
+    // nobody could take over what this thread has to do.
     match Handle::current().runtime_flavor() {
         RuntimeFlavor::MultiThread => tokio::task::block_in_place(|| start_now(supervisor, request)),
         _ => start_now(supervisor, request),

@@ -1,5 +1,5 @@
-//! What passes between us and the supervisor of a child, over one socket: the request, with the child's three pipes beside
-//! it, and afterwards short words of one length both ways. Pure.
+//! What passes between us and the supervisor of a child, over one socket: the request, with the child's three pipes
+//! beside it, and afterwards short words of one length both ways. Pure.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};

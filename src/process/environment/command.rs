@@ -1,6 +1,6 @@
 //! What of our own environment a command gets that an agent asked for: what the user's shell would give it, less what
-//! makes programs run other programs, less secrets, less ways into the editor and the terminal, and with words that keep
-//! it from asking or paging. Pure.
+//! makes programs run other programs, less secrets, less ways into the editor and the terminal, and with words that
+//! keep it from asking or paging. Pure.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
@@ -94,7 +94,8 @@ const NO_SECRETS: &[&str] = &["SSH_AUTH_SOCK"];
 
 /// What every command gets, whatever we have.
 const GIVEN: &[(&str, &str)] = &[
-    // Nobody is there to answer. Git asks nobody then, an empty program for it is none, and Git's credential manager opens no window.
+    // Nobody is there to answer. Git asks nobody then, an empty program for it is none, and Git's credential manager
+    // opens no window.
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_ASKPASS", ""),
     ("GCM_INTERACTIVE", "never"),
@@ -123,8 +124,8 @@ const GIVEN: &[(&str, &str)] = &[
     ("NO_UPDATE_NOTIFIER", "1"),
     ("NPM_CONFIG_UPDATE_NOTIFIER", "false"),
     ("NPM_CONFIG_FUND", "false"),
-    // A pipe is no terminal, and this one least of all. NO_COLOR is not set beside it: that would change what a project's
-    // own tests of its colours find. Nor is CI: with it builds fail on warnings and tests write no snapshots.
+    // A pipe is no terminal, and this one least of all. NO_COLOR is not set beside it: that would change what a
+    // project's own tests of its colours find. Nor is CI: with it builds fail on warnings and tests write no snapshots.
     ("TERM", "dumb"),
 ];
 
@@ -184,8 +185,8 @@ fn is_secret(name: &str) -> bool {
             || SECRET_ENDS.iter().any(|end| name.ends_with(end)))
 }
 
-/// Whether the value is an address with a password in it (`postgres://me:secret@host`). Those of proxies stay: without them
-/// there would be no network.
+/// Whether the value is an address with a password in it (`postgres://me:secret@host`). Those of proxies stay: without
+/// them there would be no network.
 fn holds_password(name: &str, value: &OsStr) -> bool {
     if name.to_ascii_uppercase().ends_with("_PROXY") {
         return false;

@@ -8,7 +8,8 @@ const ALONE: Duration = Duration::from_millis(300);
 /// So long has what a command left behind after it was asked to end.
 const LEFT: Duration = Duration::from_millis(100);
 
-/// So long is force used; what is still there then cannot be ended (it waits in the kernel, or belongs to somebody else).
+/// So long is force used; what is still there then cannot be ended (it waits in the kernel, or belongs to somebody
+/// else).
 const FORCE: Duration = Duration::from_secs(1);
 
 /// What is to be done now.

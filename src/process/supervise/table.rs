@@ -65,7 +65,8 @@ pub(super) fn all() -> Vec<Row> {
     pids.filter_map(|entry| row_of_stat(&lossy(std::fs::read(entry.path().join("stat")).ok()?))).collect()
 }
 
-/// The children of the one thread that we are, at once: no table is walked for them. Where the kernel does not tell, none.
+/// The children of the one thread that we are, at once: no table is walked for them. Where the kernel does not tell,
+/// none.
 #[cfg(target_os = "linux")]
 #[expect(clippy::disallowed_methods, reason = "the system's own account of processes is no file of anybody's")]
 pub(super) fn children() -> Vec<Row> {

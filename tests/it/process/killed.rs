@@ -91,7 +91,9 @@ async fn a_program_goes_though_sidecar_and_supervisor_are_killed_at_once() {
     let line_of = format!("/proc/{server}/cmdline");
     until("the program itself gone", || std::fs::read(&line_of).map_or(true, |line| line.is_empty())).await;
     // What it had started is beyond everybody's reach then.
-    alive(&mark).into_iter().for_each(|(pid, _)| kill(pid));
+    for (pid, _) in alive(&mark) {
+        kill(pid);
+    }
 }
 
 #[tokio::test]

@@ -30,7 +30,7 @@ fn in_proc(group: u32) -> Option<u64> {
 /// From what `ps` tells, elsewhere: macOS (KiB).
 #[expect(clippy::disallowed_methods, reason = "this is the room that starts programs")]
 fn by_ps(group: u32) -> Option<u64> {
-    let told = std::process::Command::new("/bin/ps").args(["-axo", "pgid=,rss="]).output().ok()?;
+    let told = std::process::Command::new("/bin/ps").args(["-ax", "-o", "pgid=", "-o", "rss="]).output().ok()?;
     sum_of(&String::from_utf8_lossy(&told.stdout), group)
 }
 

@@ -258,8 +258,10 @@ fn watch(control: UnixStream, supervised: Supervised, pid: Pid) {
             Step::Done => break,
         }
     }
-    let left = u32::try_from(watcher.seen.left.len()).unwrap_or(u32::MAX);
-    watcher.tell(Report::Over(left));
+    let lasting = if watcher.children { watcher.all().iter().filter(|row| !row.zombie).count() } else { 0 };
+    let count = |many: usize| u32::try_from(many).unwrap_or(u32::MAX);
+    let over = Report::Over(count(watcher.seen.left.len()), count(lasting));
+    watcher.tell(over);
 }
 
 /// Processes, by id and beginning.

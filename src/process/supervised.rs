@@ -152,7 +152,12 @@ pub(super) async fn keep(
                             exit = Some(how);
                             let _ = own.send(exit);
                         }
-                        Some(Report::Over(left)) => over = Some(left),
+                        Some(Report::Over(left, lasting)) => {
+                            if lasting > 0 {
+                                warn!(pid = child.pid, lasting, "processes of a child could not be ended");
+                            }
+                            over = Some(left);
+                        }
                         odd => debug!(?odd, "an odd word of a supervisor"),
                     }
                     came.drain(..WORD);

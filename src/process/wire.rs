@@ -44,8 +44,8 @@ pub(super) enum Report {
     Failed(i32, u32),
     /// The program itself has ended.
     Ended(Exit),
-    /// It has ended and nothing that it started is left; so many processes had outlived it.
-    Over(u32),
+    /// It has ended with all that it started; so many processes had outlived it, and so many could not be ended.
+    Over(u32, u32),
 }
 
 impl Request {
@@ -157,7 +157,7 @@ impl Report {
             Report::Ended(Exit::Code(code)) => word(b'E', 0, code.cast_unsigned()),
             Report::Ended(Exit::Signal(signal)) => word(b'E', 1, signal.cast_unsigned()),
             Report::Ended(Exit::Unknown) => word(b'E', 2, 0),
-            Report::Over(left) => word(b'O', left, 0),
+            Report::Over(left, lasting) => word(b'O', left, lasting),
         }
     }
 
@@ -169,7 +169,7 @@ impl Report {
             (b'E', 0, code) => Report::Ended(Exit::Code(code.cast_signed())),
             (b'E', 1, signal) => Report::Ended(Exit::Signal(signal.cast_signed())),
             (b'E', 2, _) => Report::Ended(Exit::Unknown),
-            (b'O', left, _) => Report::Over(left),
+            (b'O', left, lasting) => Report::Over(left, lasting),
             _ => return None,
         })
     }
@@ -225,7 +225,7 @@ mod tests {
             Report::Ended(Exit::Code(-1)),
             Report::Ended(Exit::Signal(9)),
             Report::Ended(Exit::Unknown),
-            Report::Over(3),
+            Report::Over(3, 1),
         ] {
             assert_eq!(Report::decode(report.encode()), Some(report));
         }

@@ -46,7 +46,7 @@ pub(super) fn row_of_stat(stat: &str) -> Option<Row> {
     Some(Row { pid: pid.parse().ok()?, parent, group, zombie: matches!(state, "Z" | "X"), began })
 }
 
-/// The row in a line of `ps -o pid=,ppid=,pgid=,state=`.
+/// The row in a line of `ps -o pid= -o ppid= -o pgid= -o state=`.
 #[cfg(any(not(target_os = "linux"), test))]
 pub(super) fn row_of_ps(line: &str) -> Option<Row> {
     let mut fields = line.split_ascii_whitespace();
@@ -91,7 +91,8 @@ fn lossy(bytes: Vec<u8>) -> String {
 pub(super) fn all() -> Vec<Row> {
     use std::process::{Command, Stdio};
     let mut command = Command::new("/bin/ps");
-    command.args(["-axo", "pid=,ppid=,pgid=,state="]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let columns = ["-ax", "-o", "pid=", "-o", "ppid=", "-o", "pgid=", "-o", "state="];
+    command.args(columns).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let Ok(child) = command.spawn() else { return Vec::new() };
     let teller = i32::try_from(child.id()).unwrap_or_default();
     let Ok(told) = child.wait_with_output() else { return Vec::new() };

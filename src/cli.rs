@@ -97,6 +97,12 @@ pub(crate) fn log_to(file: Option<&Path>) -> std::io::Result<WorkerGuard> {
     Ok(guard)
 }
 
+/// The program that we are, also when the file was replaced or removed since we were started.
+pub(crate) fn own_program() -> Option<PathBuf> {
+    let link = Path::new("/proc/self/exe");
+    if link.exists() { Some(link.to_owned()) } else { std::env::current_exe().ok() }
+}
+
 /// Says why on standard error.
 pub(crate) fn fail(code: u8, why: &str) -> ExitCode {
     complain(why);

@@ -7,13 +7,22 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use cli::{Arguments, Command};
+use ropewalk::process;
 
 fn main() -> ExitCode {
+    // Before any thread is there: a supervisor copies itself to start its program.
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    if process::is_supervisor(&words) {
+        return ExitCode::from(process::supervise());
+    }
     let arguments = Arguments::parse();
     let _log = match cli::log_to(arguments.log.as_deref()) {
         Ok(guard) => guard,
         Err(error) => return cli::fail(2, &format!("cannot write the log: {error}")),
     };
+    if let Some(program) = cli::own_program() {
+        process::supervise_with(&program);
+    }
     // At least four threads, so that a handler or two that block do not stop the rest on a small machine.
     let threads = std::thread::available_parallelism().map_or(4, |cores| cores.get().max(4));
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build() {

@@ -1,24 +1,38 @@
-//! Every child process: its own group, a scrubbed environment, bounded output, and an end with everything it started.
+//! Every child process: under a supervisor, with a scrubbed environment, bounded output, and an end with everything it
+//! started.
 //!
 //! Nothing else in the crate spawns. A child's standard streams are pipes; its error stream is kept as a short tail for
-//! messages. A child ends by [`Child::stop`] (politely, then by force), and at once when its [`Child`] is dropped or the
-//! runtime goes down; each time the whole process group goes with it, also when the child ended by itself.
+//! messages. A child ends by [`Child::stop`] (politely, then by force), and at once when its [`Child`] is dropped or
+//! the runtime goes down; each time all that it started goes with it, also when the child ended by itself.
 //!
-//! Two things are beyond a process group, and would need a process that supervises ours: a grandchild that left the group
-//! (`setsid`) is not reached, and when we are killed ourselves (SIGKILL), nobody is left to signal anybody. Children that
-//! read their standard input notice its end even then; one that does not look at it stays.
+//! Between us and each child stands a supervisor, a small process of our own binary (`supervise`; our side of it:
+//! `supervised`, what passes between: `wire`). It reaches what left the child's process group (`setsid`), and it is
+//! still there when we are killed ourselves (SIGKILL). Beyond it is only what another service starts at a child's
+//! request (systemd, a container engine, a running tmux), what the user may not signal (setuid programs), and, when
+//! supervisor and sidecar are killed at once, what the program itself had started. Without a supervisor (the library
+//! alone, before [`supervise_with`]) a child has its process group and no more.
+//!
+//! `environment` decides what a child gets of our variables, `confine` where a command may write.
 
 mod command;
+mod confine;
 mod environment;
 mod memory;
 mod programs;
+mod supervise;
+mod supervised;
 mod tail;
+mod wire;
 
 pub use command::{Command, Confine, Ended, Input, Piece, Process, Running, Stream};
+pub use confine::confinement;
 pub use memory::resident;
 pub use programs::{Played, PlayedPrograms, Programs, Started, SystemPrograms};
+pub use supervise::{is_supervisor, supervise};
+pub use supervised::{beyond_reach, supervise_with};
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::os::unix::process::ExitStatusExt as _;
@@ -37,6 +51,7 @@ use tracing::debug;
 
 use crate::ports::Clock;
 use tail::Tail;
+use wire::Request;
 
 /// Bytes of a child's error stream that are kept.
 const TAIL_BYTES: usize = 4096;
@@ -78,39 +93,62 @@ impl fmt::Display for Exit {
     }
 }
 
-/// A running child. Dropping it kills its process group.
+/// How children are started and watched.
+#[derive(Clone)]
+struct By {
+    /// Counts deadlines.
+    clock: Arc<dyn Clock>,
+    /// The program that supervises them.
+    supervisor: Option<PathBuf>,
+}
+
+impl By {
+    /// With the supervisor of the process, if there is one.
+    fn new(clock: Arc<dyn Clock>) -> By {
+        By { clock, supervisor: supervised::supervisor().map(Path::to_owned) }
+    }
+}
+
+/// A running child. Dropping it kills it with all that it started.
 #[derive(Debug)]
 pub struct Child {
     id: u32,
     stderr: Arc<Mutex<Tail>>,
-    exit: watch::Receiver<Option<Exit>>,
+    /// The end of the program itself.
+    own: watch::Receiver<Option<Exit>>,
+    /// The end of it and of all that it started.
+    end: watch::Receiver<Option<Ended>>,
     stop: mpsc::UnboundedSender<Duration>,
 }
 
 /// A child that was just started, and its pipes.
 #[derive(Debug)]
-pub struct Spawned {
-    /// The child.
-    pub child: Child,
+struct Spawned {
+    child: Child,
     /// What it reads.
-    pub stdin: ChildStdin,
+    stdin: ChildStdin,
     /// What it writes.
-    pub stdout: ChildStdout,
+    stdout: ChildStdout,
 }
 
-/// Starts a program in a process group of its own. Errors are the operating system's (not found, not executable).
-pub fn spawn(launch: &Launch, clock: &Arc<dyn Clock>) -> io::Result<Spawned> {
-    let (group, pipes) = start(launch)?;
+/// Starts a program. Errors are the operating system's (not found, not executable).
+fn spawn(launch: &Launch, by: &By) -> io::Result<Spawned> {
+    let (held, pipes) = start(launch, environment::scrubbed(std::env::vars_os()), None, by)?;
     let stderr = Arc::new(Mutex::new(Tail::new(TAIL_BYTES)));
     let drain = drain(pipes.stderr, Arc::clone(&stderr));
-    Ok(watched(group, pipes.stdin, pipes.stdout, stderr, drain, clock))
+    Ok(watched(held, pipes.stdin, pipes.stdout, stderr, drain, by))
 }
 
-/// The same, with its error stream to read.
-fn spawn_with_stderr(launch: &Launch, clock: &Arc<dyn Clock>) -> io::Result<(Spawned, ChildStderr)> {
-    let (group, pipes) = start(launch)?;
+/// The same with this environment, confined if that is asked for, and with its error stream to read.
+fn spawn_with_stderr(
+    launch: &Launch,
+    env: Vec<(OsString, OsString)>,
+    confine: Option<&Confine>,
+    by: &By,
+) -> io::Result<(Spawned, ChildStderr)> {
+    let (held, pipes) = start(launch, env, confine, by)?;
     let stderr = Arc::new(Mutex::new(Tail::new(0)));
-    let spawned = watched(group, pipes.stdin, pipes.stdout, stderr, std::future::ready(()), clock);
+    let spawned = watched(held, pipes.stdin, pipes.stdout, stderr, std::future::ready(()), by);
     Ok((spawned, pipes.stderr))
 }
 
@@ -121,12 +159,34 @@ struct Pipes {
     stderr: ChildStderr,
 }
 
-fn start(launch: &Launch) -> io::Result<(Group, Pipes)> {
+fn start(
+    launch: &Launch,
+    env: Vec<(OsString, OsString)>,
+    confine: Option<&Confine>,
+    by: &By,
+) -> io::Result<(Held, Pipes)> {
+    if let Some(supervisor) = &by.supervisor {
+        let mut env: BTreeMap<OsString, OsString> = env.into_iter().collect();
+        env.extend(launch.env.iter().map(|(name, value)| (name.into(), value.into())));
+        let request = Request {
+            program: launch.program.clone(),
+            args: launch.args.iter().map(OsString::from).collect(),
+            dir: launch.dir.clone(),
+            env: env.into_iter().collect(),
+            writable: confine.map(|confine| confine.writable.clone()),
+        };
+        let (child, pipes) = supervised::start(supervisor, &request)?;
+        return Ok((Held::Supervised(child), pipes));
+    }
+    if confine.is_some() {
+        let words = "a command is confined by its supervisor, and there is none here";
+        return Err(io::Error::new(io::ErrorKind::Unsupported, words));
+    }
     let mut command = CommandWrap::with_new(&launch.program, |command| {
         command
             .args(&launch.args)
             .env_clear()
-            .envs(environment::scrubbed(std::env::vars_os()))
+            .envs(env)
             .envs(&launch.env)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -140,22 +200,38 @@ fn start(launch: &Launch) -> io::Result<(Group, Pipes)> {
     let stdin = group.child.stdin().take().ok_or_else(missing)?;
     let stdout = group.child.stdout().take().ok_or_else(missing)?;
     let stderr = group.child.stderr().take().ok_or_else(missing)?;
-    Ok((group, Pipes { stdin, stdout, stderr }))
+    Ok((Held::Group(group), Pipes { stdin, stdout, stderr }))
 }
 
 fn watched(
-    group: Group,
+    held: Held,
     stdin: ChildStdin,
     stdout: ChildStdout,
     stderr: Arc<Mutex<Tail>>,
     drain: impl Future<Output = ()> + Send + 'static,
-    clock: &Arc<dyn Clock>,
+    by: &By,
 ) -> Spawned {
-    let id = group.child.id().unwrap_or_default();
-    let (tell, exit) = watch::channel(None);
-    let (stop, stops) = mpsc::unbounded_channel();
-    tokio::spawn(keep(group, drain, tell, stops, Arc::clone(clock)));
-    Spawned { child: Child { id, stderr, exit, stop }, stdin, stdout }
+    let id = match &held {
+        Held::Group(group) => group.child.id().unwrap_or_default(),
+        Held::Supervised(child) => child.pid,
+    };
+    let (tell_own, own) = watch::channel(None);
+    let (tell, end) = watch::channel(None);
+    let (stop, mut stops) = mpsc::unbounded_channel();
+    let clock = Arc::clone(&by.clock);
+    tokio::spawn(async move {
+        let drain = tokio::spawn(drain);
+        let ended = match held {
+            Held::Group(group) => keep(group, &tell_own, &mut stops, &*clock).await,
+            Held::Supervised(child) => supervised::keep(child, &tell_own, &mut stops).await,
+        };
+        tokio::select! {
+            _ = drain => {}
+            () = clock.sleep(STDERR_GRACE) => {}
+        }
+        let _ = tell.send(Some(ended));
+    });
+    Spawned { child: Child { id, stderr, own, end, stop }, stdin, stdout }
 }
 
 impl Child {
@@ -169,20 +245,31 @@ impl Child {
         self.stderr.lock().unwrap_or_else(PoisonError::into_inner).text()
     }
 
-    /// Asks the group to end (TERM), and ends it by force (KILL) after `grace`. Returns at once.
+    /// Asks all of it to end (TERM), and ends it by force (KILL) after `grace`. Returns at once.
     pub fn stop(&self, grace: Duration) {
         // An error means that the process is over already.
         let _ = self.stop.send(grace);
     }
 
-    /// Waits until the process has ended; answers at once afterwards.
+    /// Waits until the process has ended, with all that it started; answers at once afterwards.
     pub async fn exited(&self) -> Exit {
-        let mut exit = self.exit.clone();
-        match exit.wait_for(Option::is_some).await {
-            Ok(found) => found.unwrap_or(Exit::Unknown),
-            Err(_) => Exit::Unknown,
-        }
+        self.ended().await.exit
     }
+
+    /// The same, with how many processes outlived it.
+    async fn ended(&self) -> Ended {
+        let mut end = self.end.clone();
+        let found = end.wait_for(Option::is_some).await.map(|end| *end);
+        found.ok().flatten().unwrap_or(Ended { exit: Exit::Unknown, left: 0 })
+    }
+}
+
+/// What we have of a child.
+enum Held {
+    /// A process group.
+    Group(Group),
+    /// Its supervisor.
+    Supervised(Box<supervised::Supervised>),
 }
 
 /// The operating system's side of a child; whatever is left of the group is killed when it goes.
@@ -208,15 +295,13 @@ impl Drop for Group {
     }
 }
 
-/// Watches one child to its end.
+/// Watches one child that has only its group to its end.
 async fn keep(
     mut group: Group,
-    drain: impl Future<Output = ()> + Send + 'static,
-    tell: watch::Sender<Option<Exit>>,
-    mut stops: mpsc::UnboundedReceiver<Duration>,
-    clock: Arc<dyn Clock>,
-) {
-    let drain = tokio::spawn(drain);
+    own: &watch::Sender<Option<Exit>>,
+    stops: &mut mpsc::UnboundedReceiver<Duration>,
+    clock: &dyn Clock,
+) -> Ended {
     let mut kill_at = None;
     let status = loop {
         let force = async {
@@ -244,10 +329,6 @@ async fn keep(
     // What the leader left behind in its group goes too.
     group.signal(Signal::KILL);
     group.over = true;
-    tokio::select! {
-        _ = drain => {}
-        () = clock.sleep(STDERR_GRACE) => {}
-    }
     let exit = match status {
         Ok(status) => status.code().map(Exit::Code).or(status.signal().map(Exit::Signal)).unwrap_or(Exit::Unknown),
         Err(error) => {
@@ -255,7 +336,8 @@ async fn keep(
             Exit::Unknown
         }
     };
-    let _ = tell.send(Some(exit));
+    let _ = own.send(Some(exit));
+    Ended { exit, left: 0 }
 }
 
 async fn drain(mut errors: ChildStderr, tail: Arc<Mutex<Tail>>) {
@@ -277,29 +359,21 @@ pub struct Printed {
 }
 
 /// Runs a program that is expected to end soon, with an empty standard input. One that does not end within `deadline`
-/// is killed with its group; the error kind is then [`io::ErrorKind::TimedOut`].
+/// is killed with all that it started; the error kind is then [`io::ErrorKind::TimedOut`].
 pub async fn run(launch: &Launch, deadline: Duration, clock: &Arc<dyn Clock>) -> io::Result<Printed> {
-    run_on(launch, "", deadline, clock).await
+    run_on(launch, "", deadline, &By::new(Arc::clone(clock))).await
 }
 
-/// The same with `input` as its standard input, whether it reads that or not. Dropped, it kills the program with its
-/// group.
-pub async fn run_on(launch: &Launch, input: &str, deadline: Duration, clock: &Arc<dyn Clock>) -> io::Result<Printed> {
+/// The same with `input` as its standard input; see [`Programs::run_on`].
+async fn run_on(launch: &Launch, input: &str, deadline: Duration, by: &By) -> io::Result<Printed> {
     const LIMIT: u64 = 64 * 1024;
-    let (exit, out, _, stderr) = run_within(launch, input, LIMIT, deadline, clock).await?;
+    let (exit, out, _, stderr) = run_within(launch, input, LIMIT, deadline, by).await?;
     Ok(Printed { exit, stdout: String::from_utf8_lossy(&out).into_owned(), stderr })
 }
 
-/// The same for a program that turns one text into another: its output is given whole and as it is. One of more than
-/// `limit` bytes, or that is no UTF-8, is an error of the kind [`io::ErrorKind::InvalidData`].
-pub async fn filter(
-    launch: &Launch,
-    input: &str,
-    limit: u64,
-    deadline: Duration,
-    clock: &Arc<dyn Clock>,
-) -> io::Result<Printed> {
-    let (exit, out, cut, stderr) = run_within(launch, input, limit, deadline, clock).await?;
+/// The same for a program that turns one text into another; see [`Programs::filter`].
+async fn filter(launch: &Launch, input: &str, limit: u64, deadline: Duration, by: &By) -> io::Result<Printed> {
+    let (exit, out, cut, stderr) = run_within(launch, input, limit, deadline, by).await?;
     if cut {
         let words = format!("the program printed more than {limit} bytes");
         return Err(io::Error::new(io::ErrorKind::InvalidData, words));
@@ -309,16 +383,16 @@ pub async fn filter(
     Ok(Printed { exit, stdout, stderr })
 }
 
-/// Runs a program to its end: how it ended, at most `limit` bytes of its output and whether there were more, and the end
-/// of its error stream.
+/// Runs a program to its end: how it ended, at most `limit` bytes of its output and whether there were more, and the
+/// end of its error stream.
 async fn run_within(
     launch: &Launch,
     input: &str,
     limit: u64,
     deadline: Duration,
-    clock: &Arc<dyn Clock>,
+    by: &By,
 ) -> io::Result<(Exit, Vec<u8>, bool, String)> {
-    let Spawned { child, mut stdin, stdout } = spawn(launch, clock)?;
+    let Spawned { child, mut stdin, stdout } = spawn(launch, by)?;
     let write = async move {
         // An error means that the program does not want to know it; its end shows what it makes of that.
         if let Err(error) = stdin.write_all(input.as_bytes()).await {
@@ -345,7 +419,9 @@ async fn run_within(
     };
     tokio::select! {
         printed = work => Ok(printed),
-        () = clock.sleep(deadline) => Err(io::Error::new(io::ErrorKind::TimedOut, "the program did not end in time")),
+        () = by.clock.sleep(deadline) => {
+            Err(io::Error::new(io::ErrorKind::TimedOut, "the program did not end in time"))
+        }
     }
 }
 
@@ -368,8 +444,8 @@ mod tests {
         Launch { program, args: vec!["-c".into(), script.into()], ..Launch::default() }
     }
 
-    fn clock() -> Arc<dyn Clock> {
-        Arc::new(SystemClock)
+    fn by() -> By {
+        By::new(Arc::new(SystemClock))
     }
 
     async fn first_line(stdout: &mut BufReader<ChildStdout>) -> String {
@@ -387,7 +463,7 @@ mod tests {
     #[tokio::test]
     async fn a_filter_gives_all_or_nothing() {
         let filter = async |script: &str, input: &str, limit| {
-            filter(&shell(script), input, limit, Duration::from_secs(30), &clock()).await
+            filter(&shell(script), input, limit, Duration::from_secs(30), &by()).await
         };
         let long = "long line\n".repeat(20_000);
         let printed = filter("cat", &long, 1 << 20).await.unwrap();
@@ -401,7 +477,8 @@ mod tests {
 
     #[tokio::test]
     async fn output_exit_and_errors_are_seen() {
-        let printed = run(&shell("echo out; echo err >&2; exit 3"), Duration::from_secs(30), &clock()).await.unwrap();
+        let printed =
+            run_on(&shell("echo out; echo err >&2; exit 3"), "", Duration::from_secs(30), &by()).await.unwrap();
         assert_eq!(printed, Printed { exit: Exit::Code(3), stdout: "out\n".into(), stderr: "err\n".into() });
     }
 
@@ -409,14 +486,14 @@ mod tests {
     async fn input_reaches_the_program_and_need_not() {
         let long = "x".repeat(1 << 20);
         for (script, expected) in [("wc -c | tr -d ' '", "1048576\n"), ("exec <&-; echo done", "done\n")] {
-            let printed = run_on(&shell(script), &long, Duration::from_secs(30), &clock()).await.unwrap();
+            let printed = run_on(&shell(script), &long, Duration::from_secs(30), &by()).await.unwrap();
             assert_eq!((printed.exit, printed.stdout.as_str()), (Exit::Code(0), expected), "{script}");
         }
     }
 
     #[tokio::test]
     async fn a_program_that_does_not_end_is_killed() {
-        let error = run(&shell("sleep 1000"), Duration::from_millis(20), &clock()).await.unwrap_err();
+        let error = run_on(&shell("sleep 1000"), "", Duration::from_millis(20), &by()).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 
@@ -424,13 +501,13 @@ mod tests {
     async fn secrets_stay_out_and_additions_come_in() {
         let mut launch = shell("echo \"$EXTRA,${PATH:+path},${CARGO_PKG_NAME-none}\"");
         launch.env.insert("EXTRA".into(), "yes".into());
-        let printed = run(&launch, Duration::from_secs(30), &clock()).await.unwrap();
+        let printed = run_on(&launch, "", Duration::from_secs(30), &by()).await.unwrap();
         assert_eq!(printed.stdout, "yes,path,none\n");
     }
 
     #[tokio::test]
     async fn a_dropped_child_takes_its_group_with_it() {
-        let spawned = spawn(&shell("sleep 1000 & echo ready; wait"), &clock()).unwrap();
+        let spawned = spawn(&shell("sleep 1000 & echo ready; wait"), &by()).unwrap();
         let mut stdout = BufReader::new(spawned.stdout);
         assert_eq!(first_line(&mut stdout).await, "ready");
         drop(spawned.child);
@@ -439,7 +516,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_that_ignores_the_polite_signal_is_killed() {
-        let spawned = spawn(&shell("trap '' TERM; echo ready; while :; do sleep 1; done"), &clock()).unwrap();
+        let spawned = spawn(&shell("trap '' TERM; echo ready; while :; do sleep 1; done"), &by()).unwrap();
         let mut stdout = BufReader::new(spawned.stdout);
         assert_eq!(first_line(&mut stdout).await, "ready");
         spawned.child.stop(Duration::from_millis(10));
@@ -449,7 +526,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_the_leader_leaves_behind_is_killed() {
-        let spawned = spawn(&shell("sleep 1000 2>/dev/null & echo ready"), &clock()).unwrap();
+        let spawned = spawn(&shell("sleep 1000 2>/dev/null & echo ready"), &by()).unwrap();
         assert_eq!(spawned.child.exited().await, Exit::Code(0));
         nobody_left(BufReader::new(spawned.stdout)).await;
     }

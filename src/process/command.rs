@@ -10,8 +10,7 @@ use async_trait::async_trait;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::mpsc;
 
-use super::{Child, Exit, Launch, Spawned};
-use crate::ports::Clock;
+use super::{By, Child, Exit, Launch, Spawned, environment};
 
 /// So many pieces of output wait to be taken; then the command waits.
 const WAITING_PIECES: usize = 16;
@@ -74,9 +73,9 @@ pub struct Piece {
 
 /// A command that runs. Dropping [`Running::process`] ends it with all that it started.
 pub struct Running {
-    /// Its output, both streams in the order of arrival. It ends when both pipes are closed, or, where something that the
-    /// command left behind holds one, a quarter of a second after the command itself has ended. Whoever does not take
-    /// makes the command wait.
+    /// Its output, both streams in the order of arrival. It ends when both pipes are closed, or, where something that
+    /// the command left behind holds one, a quarter of a second after the command itself has ended. Whoever does not
+    /// take makes the command wait.
     pub output: mpsc::Receiver<Piece>,
     /// What it reads; there only with [`Input::Open`].
     pub input: Option<Box<dyn AsyncWrite + Unpin + Send>>,
@@ -104,7 +103,8 @@ pub trait Process: Send + Sync {
 pub struct Ended {
     /// The command itself.
     pub exit: Exit,
-    /// So many processes that it had started outlived it and were ended.
+    /// So many processes that it had started outlived it and were ended; those that went with it when it was stopped
+    /// are not counted, and without a supervisor none is.
     pub left: usize,
 }
 
@@ -115,13 +115,16 @@ impl Process for Child {
     }
 
     async fn ended(&self) -> Ended {
-        Ended { exit: self.exited().await, left: 0 }
+        Child::ended(self).await
     }
 }
 
-/// Starts a command in a process group of its own. Must be called on the runtime.
-pub(super) fn start(command: &Command, clock: &Arc<dyn Clock>) -> io::Result<Running> {
-    let (Spawned { child, stdin, stdout }, stderr) = super::spawn_with_stderr(&command.launch, clock)?;
+/// Starts a command. Must be called on the runtime. One that shall be confined and cannot be is an error of the kind
+/// [`io::ErrorKind::Unsupported`], and does not run.
+pub(super) fn start(command: &Command, by: &By) -> io::Result<Running> {
+    let env = environment::for_command(std::env::vars_os(), &command.keep);
+    let started = super::spawn_with_stderr(&command.launch, env, command.confine.as_ref(), by)?;
+    let (Spawned { child, stdin, stdout }, stderr) = started;
     let input: Option<Box<dyn AsyncWrite + Unpin + Send>> = match &command.input {
         Input::Closed => None,
         Input::Text(text) => {
@@ -137,14 +140,14 @@ pub(super) fn start(command: &Command, clock: &Arc<dyn Clock>) -> io::Result<Run
     };
     let child = Arc::new(child);
     let (pieces, output) = mpsc::channel(WAITING_PIECES);
-    let (mut exit, clock) = (child.exit.clone(), Arc::clone(clock));
+    let (mut own, clock) = (child.own.clone(), Arc::clone(&by.clock));
     tokio::spawn(async move {
         let read = async {
             tokio::join!(forward(stdout, Stream::Out, &pieces), forward(stderr, Stream::Err, &pieces));
         };
         let over = async {
             // An error means that nobody watches it any more, which is an end too.
-            let _ = exit.wait_for(Option::is_some).await;
+            let _ = own.wait_for(Option::is_some).await;
             clock.sleep(DRAIN_GRACE).await;
         };
         tokio::select! {

@@ -1,7 +1,12 @@
-//! What of our own environment a child gets: what programs need to find their files and to speak the user's language,
-//! and nothing that may be a secret. Pure.
+//! What of our own environment a child gets. Language servers and what else we start ourselves: what programs need to
+//! find their files and to speak the user's language, and nothing that may be a secret. Commands that an agent asked
+//! for: `command`. Pure.
+
+mod command;
 
 use std::ffi::OsString;
+
+pub(super) use command::for_command;
 
 /// Variables that are passed on.
 const NAMES: &[&str] = &[
@@ -48,7 +53,7 @@ const NAMES: &[&str] = &[
 /// Families of variables that are passed on.
 const PREFIXES: &[&str] = &["LC_", "XDG_"];
 
-/// The part of an environment that a child gets.
+/// The part of an environment that a child of our own gets.
 pub(super) fn scrubbed(vars: impl Iterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
     vars.filter(|(name, _)| {
         name.to_str()

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-/// The resident memory of a process group (bytes): of each process in it, pages that they share counted for each. `None`
-/// when the group is gone or nothing can be found out. Blocking, for some milliseconds.
+/// The resident memory of a process group (bytes): of each process in it, pages that they share counted for each.
+/// `None` when the group is gone or nothing can be found out. Blocking, for some milliseconds.
 pub fn resident(group: u32) -> Option<u64> {
     let kib = if Path::new("/proc/self/stat").exists() { in_proc(group) } else { by_ps(group) };
     kib.map(|kib| kib.saturating_mul(1024))
@@ -30,7 +30,7 @@ fn in_proc(group: u32) -> Option<u64> {
 /// From what `ps` tells, elsewhere: macOS (KiB).
 #[expect(clippy::disallowed_methods, reason = "this is the room that starts programs")]
 fn by_ps(group: u32) -> Option<u64> {
-    let told = std::process::Command::new("/bin/ps").args(["-axo", "pgid=,rss="]).output().ok()?;
+    let told = std::process::Command::new("/bin/ps").args(["-ax", "-o", "pgid=", "-o", "rss="]).output().ok()?;
     sum_of(&String::from_utf8_lossy(&told.stdout), group)
 }
 
@@ -59,7 +59,7 @@ fn sum_of(told: &str, group: u32) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::ports::SystemClock;
-    use crate::process::{Launch, find, spawn};
+    use crate::process::{By, Launch, find, spawn};
     use std::sync::Arc;
     use tokio::io::{AsyncBufReadExt as _, BufReader};
 
@@ -81,8 +81,7 @@ mod tests {
             args: vec!["-c".into(), "sleep 1000 & sleep 1000 & echo ready; wait".into()],
             ..Launch::default()
         };
-        let clock: Arc<dyn crate::ports::Clock> = Arc::new(SystemClock);
-        let spawned = spawn(&launch, &clock).unwrap();
+        let spawned = spawn(&launch, &By::new(Arc::new(SystemClock))).unwrap();
         let mut stdout = BufReader::new(spawned.stdout);
         let mut line = String::new();
         stdout.read_line(&mut line).await.unwrap();

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, duplex, split};
 use tokio::sync::{mpsc, watch};
 
-use super::{Child, Command, Ended, Exit, Launch, Piece, Printed, Process, Running};
+use super::{By, Child, Command, Ended, Exit, Launch, Piece, Printed, Process, Running};
 use crate::ports::Clock;
 
 /// Finds and starts programs.
@@ -18,15 +18,17 @@ use crate::ports::Clock;
 pub trait Programs: Send + Sync + 'static {
     /// See [`super::find`].
     fn find(&self, program: &str, folders: &[PathBuf]) -> Option<PathBuf>;
-    /// See [`super::spawn`].
+    /// Starts a program. Must be called on the runtime. Errors are the operating system's (not found, not executable).
     fn start(&self, launch: &Launch) -> io::Result<Started>;
     /// See [`super::run`].
     async fn run(&self, launch: &Launch, deadline: Duration) -> io::Result<Printed> {
         self.run_on(launch, "", deadline).await
     }
-    /// See [`super::run_on`].
+    /// The same with `input` as its standard input, whether it reads that or not. Dropped, it kills the program with
+    /// all that it started.
     async fn run_on(&self, launch: &Launch, input: &str, deadline: Duration) -> io::Result<Printed>;
-    /// See [`super::filter`].
+    /// The same for a program that turns one text into another: its output is given whole and as it is. One of more
+    /// than `limit` bytes, or that is no UTF-8, is an error of the kind [`io::ErrorKind::InvalidData`].
     async fn filter(&self, launch: &Launch, input: &str, limit: u64, deadline: Duration) -> io::Result<Printed> {
         let printed = self.run_on(launch, input, deadline).await?;
         if printed.stdout.len() as u64 > limit {
@@ -34,7 +36,8 @@ pub trait Programs: Send + Sync + 'static {
         }
         Ok(printed)
     }
-    /// Starts a command that an agent asked for. Must be called on the runtime. Errors are the operating system's.
+    /// Starts a command that an agent asked for. Must be called on the runtime. Errors are the operating system's; one
+    /// of the kind [`io::ErrorKind::Unsupported`] says why a command that shall be confined cannot be, and did not run.
     fn command(&self, command: &Command) -> io::Result<Running>;
 }
 
@@ -50,13 +53,21 @@ pub struct Started {
 
 /// The programs of this machine.
 pub struct SystemPrograms {
-    clock: Arc<dyn Clock>,
+    by: By,
 }
 
 impl SystemPrograms {
-    /// Deadlines are counted by this clock.
+    /// Deadlines are counted by this clock. Children come under the supervisor of the process, if
+    /// [`super::supervise_with`] was called before; else each has a process group and no more.
     pub fn new(clock: Arc<dyn Clock>) -> SystemPrograms {
-        SystemPrograms { clock }
+        SystemPrograms { by: By::new(clock) }
+    }
+
+    /// Every child comes under a supervisor of its own, which is this program; see [`super::supervise_with`].
+    #[must_use]
+    pub fn supervised_by(mut self, program: &Path) -> SystemPrograms {
+        self.by.supervisor = Some(program.to_owned());
+        self
     }
 }
 
@@ -67,20 +78,20 @@ impl Programs for SystemPrograms {
     }
 
     fn start(&self, launch: &Launch) -> io::Result<Started> {
-        let spawned = super::spawn(launch, &self.clock)?;
+        let spawned = super::spawn(launch, &self.by)?;
         Ok(Started { reader: Box::new(spawned.stdout), writer: Box::new(spawned.stdin), child: Some(spawned.child) })
     }
 
     async fn run_on(&self, launch: &Launch, input: &str, deadline: Duration) -> io::Result<Printed> {
-        super::run_on(launch, input, deadline, &self.clock).await
+        super::run_on(launch, input, deadline, &self.by).await
     }
 
     async fn filter(&self, launch: &Launch, input: &str, limit: u64, deadline: Duration) -> io::Result<Printed> {
-        super::filter(launch, input, limit, deadline, &self.clock).await
+        super::filter(launch, input, limit, deadline, &self.by).await
     }
 
     fn command(&self, command: &Command) -> io::Result<Running> {
-        super::command::start(command, &self.clock)
+        super::command::start(command, &self.by)
     }
 }
 
@@ -128,8 +139,8 @@ impl PlayedPrograms {
         self
     }
 
-    /// There is this program, by its full path, and what it prints depends on its input. `None`: it does not end, and is
-    /// killed at its deadline by tokio's clock.
+    /// There is this program, by its full path, and what it prints depends on its input. `None`: it does not end, and
+    /// is killed at its deadline by tokio's clock.
     #[must_use]
     pub fn answering<F>(mut self, program: &str, answer: F) -> PlayedPrograms
     where

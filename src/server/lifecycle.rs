@@ -10,8 +10,8 @@ use tracing::{debug, info};
 
 use crate::ports::Clock;
 
-/// How often the editor's process is looked for.
-const WATCH_EVERY: Duration = Duration::from_secs(1);
+/// How often the editor's process is looked for: nothing that we started shall outlive it by two seconds.
+const WATCH_EVERY: Duration = Duration::from_millis(250);
 
 /// How long calls that are being written, or have been sent to the editor, may take to end.
 pub(super) const CALLS_GRACE: Duration = Duration::from_secs(1);

@@ -5,6 +5,14 @@
     reason = "the binary is started as an editor starts it, not as our own children are"
 )]
 
+// These look for processes in /proc, and expect that those which left their group are ended too.
+#[cfg(target_os = "linux")]
+mod confined;
+#[cfg(target_os = "linux")]
+mod killed;
+#[cfg(target_os = "linux")]
+mod supervised;
+
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;

@@ -353,7 +353,7 @@ impl Dispatch {
             self.reviewable(made);
         }
         let proposed = current.then(|| self.told_proposals(session)).flatten();
-        let judged = self.review.verdicts.take(&session.id);
+        let judged = self.judged(&session.id).await;
         let words = words.chain(proposed).chain(self.workspace.recovery_news()).chain(judged).collect();
         let changed = made.is_some();
         let ending = Ending { done: ended, made, news: self.late.take(&session.id), words };

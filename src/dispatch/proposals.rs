@@ -322,7 +322,7 @@ impl Dispatch {
         // Not through the session's eyes: what is committed is what is really there.
         let (committed, refused) = match self.workspace.commit_set(&changes, &CancellationToken::new()).await {
             Ok(committed) => (committed, None),
-            Err(SetRefused { refusal, left }) => (left, Some(self::refused(refusal))),
+            Err(SetRefused { refusal, left, .. }) => (left, Some(self::refused(refusal))),
         };
         let mut accepted = Vec::new();
         for committed in committed {

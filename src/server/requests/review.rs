@@ -136,6 +136,7 @@ fn what(kind: HunkKind) -> &'static str {
         HunkKind::Created => " new file",
         HunkKind::Deleted => " deletion",
         HunkKind::Moved => " move",
+        HunkKind::Mode => " mode",
     }
 }
 

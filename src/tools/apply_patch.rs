@@ -2,6 +2,7 @@
 
 mod patched;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -87,12 +88,8 @@ impl Tool for ApplyPatch {
             names.push(file.path);
             names.extend(file.move_to);
         }
-        let mut named = Vec::new();
-        for name in names {
-            if !named.contains(&name) {
-                named.push(name);
-            }
-        }
+        let mut seen = HashSet::with_capacity(names.len());
+        let named: Vec<String> = names.into_iter().filter(|name| seen.insert(name.clone())).collect();
         // The answer shows what was there before, as a diff: it is read too.
         let writes = if arguments.dry_run { Vec::new() } else { named.clone() };
         Access { reads: named, writes, ..Access::default() }

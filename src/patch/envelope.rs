@@ -33,7 +33,8 @@ pub(super) fn parse(source: &Source<'_>) -> Result<Vec<FilePatch>, Fault> {
                 Section::Delete => deleted(source, &mut at, path)?,
                 Section::Update => updated(source, &mut at, path)?,
                 Section::Move => {
-                    return Err(fault(at, "`*** Move to:` came, and it stands directly below `*** Update File: path` and nowhere else. Put that line above \
+                    return Err(fault(at, "`*** Move to:` came, and it stands directly below `*** Update File: path` and nowhere \
+                         else. Put that line above \
                          it."));
                 }
             });
@@ -145,8 +146,8 @@ fn deleted(source: &Source<'_>, at: &mut usize, path: &str) -> Result<FilePatch,
             return Err(fault(
                 *at,
                 format!(
-                    "`{}` stands below `*** Delete File:`, which needs no lines; those of the file would begin with `-`. \
-                     Leave it out.",
+                    "`{}` stands below `*** Delete File:`, which needs no lines; those of the file would begin with \
+                     `-`. Leave it out.",
                     shown(line)
                 ),
             ));

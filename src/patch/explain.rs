@@ -186,7 +186,8 @@ pub(super) fn out_of_order(file: &File<'_>, start: usize, above: Option<usize>) 
     fault(
         FaultKind::Conflict,
         format!(
-            "is at line {} (`{}`){before}. Hunks come in the order of the text, each below the last: put it above that one.",
+            "is at line {} (`{}`){before}. Hunks come in the order of the text, each below the last: put it above \
+             that one.",
             start + 1,
             shown(file.lines.content(start).trim())
         ),
@@ -268,8 +269,8 @@ pub(super) fn more_than_deleted(left: &str, lines: usize) -> Fault {
     fault(
         FaultKind::Conflict,
         format!(
-            "the patch deletes the file, and {} not in the patch: `{}`. Read the file, and send all of its lines with `-`, \
-             or `*** Delete File: path` without any.",
+            "the patch deletes the file, and {} not in the patch: `{}`. Read the file, and send all of its lines \
+             with `-`, or `*** Delete File: path` without any.",
             if lines == 1 {
                 "a line of it is".to_owned()
             } else {

@@ -131,8 +131,8 @@ impl Head {
             }
             (None, None) => match (named(&old), named(&new)) {
                 (None, None) => {
-                    let what = "both sides are /dev/null, so no file is named. Put `b/path` behind `+++` for a new file, or \
-                                `a/path` behind `---` for one that is deleted.";
+                    let what = "both sides are /dev/null, so no file is named. Put `b/path` behind `+++` for a new file, \
+                                or `a/path` behind `---` for one that is deleted.";
                     return Err(fault(line, what));
                 }
                 (old, new) if self.made => (Kind::Add, new.or(old).ok_or_else(unnamed)?, None),
@@ -155,8 +155,8 @@ fn plain_mode(line: &str, mode: &str, at: usize) -> Result<String, Fault> {
         // Git wrote it so long ago.
         "100664" => return Ok("100644".to_owned()),
         "120000" => {
-            "is about a symbolic link, and only files of text can be changed. Leave that file out, and make the link by \
-                     a command (ln -s)."
+            "is about a symbolic link, and only files of text can be changed. Leave that file out, and make the link \
+                     by a command (ln -s)."
         }
         "160000" => {
             "is about a submodule, and only files of text can be changed. Leave that file out, and use a command \

@@ -156,8 +156,8 @@ pub struct Committed {
     pub unsaved: bool,
     /// Whether it was seen only when its call had been told already that nobody knows of it.
     pub late: bool,
-    /// Of a file that was given or lost the right to be run, or was deleted and had it: whether it had it before, and has
-    /// it now.
+    /// Of a file that was given or lost the right to be run, or was deleted and had it: whether it had it before, and
+    /// has it now.
     pub executable: Option<(bool, bool)>,
     /// The places.
     pub hunks: Vec<Hunk>,

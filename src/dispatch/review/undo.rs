@@ -1,5 +1,5 @@
-//! Undoing what agents changed, and undoing that: all files of it together or none, but for those in which the person has
-//! done something that an undo would take away.
+//! Undoing what agents changed, and undoing that: all files of it together or none, but for those in which the person
+//! has done something that an undo would take away.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -164,8 +164,8 @@ impl Checkpoints {
         names
     }
 
-    /// A change of ours of an open document was made and taken back again, between these two of the editor's versions: none
-    /// of it is the user's.
+    /// A change of ours of an open document was made and taken back again, between these two of the editor's versions:
+    /// none of it is the user's.
     pub fn taken_back(&self, key: &Key, versions: Option<(i32, i32)>) {
         let mut book = self.lock();
         let number = book.live.get(key).copied();

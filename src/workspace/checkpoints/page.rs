@@ -34,8 +34,8 @@ pub struct Change {
     pub splices: Vec<Splice>,
     /// The editor's versions before it and after it; `None` on the disk.
     pub versions: Option<(i32, i32)>,
-    /// Of a file that was given or lost the right to be run, or was deleted and had it: whether it had it before, and has
-    /// it now.
+    /// Of a file that was given or lost the right to be run, or was deleted and had it: whether it had it before, and
+    /// has it now.
     pub executable: Option<(bool, bool)>,
 }
 

@@ -42,8 +42,8 @@ pub struct SetRefused {
     pub refusal: Refusal,
     /// What is there all the same.
     pub left: Vec<Committed>,
-    /// Which of the changes it was (0-based), where the change itself does not fit what is there by now: nothing was begun
-    /// then, and without it the others may be made. `None`: something went wrong on the way.
+    /// Which of the changes it was (0-based), where the change itself does not fit what is there by now: nothing was
+    /// begun then, and without it the others may be made. `None`: something went wrong on the way.
     pub misfit: Option<usize>,
 }
 

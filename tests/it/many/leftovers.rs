@@ -1,5 +1,5 @@
-//! What a process that was killed in the middle of a write left beside a file is gone after the next write there; what is
-//! anybody else's stays.
+//! What a process that was killed in the middle of a write left beside a file is gone after the next write there; what
+//! is anybody else's stays.
 
 #![expect(clippy::disallowed_methods, reason = "the process is started as a person starts it, and the test has files")]
 

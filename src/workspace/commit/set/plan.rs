@@ -233,8 +233,8 @@ fn written(parts: &mut Parts, found: &closed::Found, shown: &str, path: &Path, s
     Ok(())
 }
 
-/// A file that is at `path` by then, and had the permission bits `was` if it is there now, is to be one that can be run, or
-/// none; whether it could be before and can be then, where that is another thing.
+/// A file that is at `path` by then, and had the permission bits `was` if it is there now, is to be one that can be
+/// run, or none; whether it could be before and can be then, where that is another thing.
 fn moded(parts: &mut Parts, path: &Path, was: Option<u32>, executable: Option<bool>) -> Option<(bool, bool)> {
     let executable = executable?;
     match was {

@@ -251,7 +251,7 @@ fn keep(shelf: &Mutex<Option<Shelf>>, workspace: &crate::workspace::Workspace, v
     // Held until all is handed over, so that what is newer comes behind what is older.
     let shelf = shelf.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(shelf) = &*shelf else { return };
-    let verdicts = verdicts.to_keep().map(|value| (VERDICTS.to_owned(), value));
+    let verdicts = verdicts.to_keep().map(|value| (VERDICTS.to_owned(), (!value.is_null()).then_some(value)));
     for (part, value) in workspace.checkpoints.to_keep().into_iter().chain(verdicts) {
         match value {
             Some(value) => shelf.save(&part, &value),

@@ -90,13 +90,14 @@ impl Verdicts {
         }
     }
 
-    /// What is to be kept over a restart, where it is other than when this was last asked; `Some(None)`: nothing.
-    pub(super) fn to_keep(&self) -> Option<Option<Value>> {
+    /// What is to be kept over a restart, where it is other than when this was last asked; null: nothing.
+    pub(super) fn to_keep(&self) -> Option<Value> {
         let inner = self.lock();
         if !self.dirty.swap(false, Ordering::AcqRel) {
             return None;
         }
-        Some(if inner.is_empty() { None } else { serde_json::to_value(&*inner).ok() })
+        let value = if inner.is_empty() { Value::Null } else { serde_json::to_value(&*inner).unwrap_or_default() };
+        Some(value)
     }
 
     /// What was kept is here; what was said since comes behind it.
@@ -168,7 +169,7 @@ mod tests {
         assert_eq!(verdicts.to_keep(), None);
         verdicts.judged("one", Verdict::Changed, "a.txt line 3");
         verdicts.judged("two", Verdict::Partly, "b.txt line 1");
-        let kept = verdicts.to_keep().unwrap().unwrap();
+        let kept = verdicts.to_keep().unwrap();
         assert_eq!(verdicts.to_keep(), None);
         let later = Verdicts::default();
         later.judged("two", Verdict::Restored, "b.txt line 1");
@@ -181,7 +182,7 @@ mod tests {
             later.take("two").as_deref(),
             Some("Since then, of your changes the user brought back b.txt line 1.")
         );
-        assert_eq!((later.to_keep(), later.to_keep()), (Some(None), None));
+        assert_eq!((later.to_keep(), later.to_keep()), (Some(Value::Null), None));
         later.restore(Value::Bool(true));
         assert_eq!(later.take("one"), None);
     }

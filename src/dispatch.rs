@@ -360,7 +360,7 @@ impl Dispatch {
             self.reviewable(made);
         }
         let proposed = if current { self.told_proposals(session) } else { None };
-        let judged = self.review.verdicts.take(&session.id);
+        let judged = self.judged(&session.id).await;
         let words = words.chain(proposed).chain(self.workspace.recovery_news()).chain(judged).collect();
         let changed = made.is_some();
         let ending = Ending { done: ended, made, news: self.late.take(&session.id), words };

@@ -32,7 +32,7 @@ pub struct FilePatch {
     pub move_to: Option<String>,
     /// The changes of its text, in the order of the text. For a new file: one, that only adds, or none.
     pub hunks: Vec<Hunk>,
-    /// The mode (of git, for instance `100755`) that the file should get.
+    /// The mode that the file is to get, as git names it: `100644` or `100755`.
     pub mode: Option<String>,
     /// Where the patch begins to speak of it: 1-based line of the patch.
     pub line: usize,
@@ -62,6 +62,8 @@ pub struct Hunk {
     pub numbers: Option<Numbers>,
     /// The last line of it is the last one of the text (`*** End of File`).
     pub at_end: bool,
+    /// Where its lines begin: 1-based line of the patch.
+    pub first: usize,
     /// Its lines.
     pub lines: Vec<HunkLine>,
 }
@@ -105,6 +107,18 @@ pub enum Side {
     Added,
 }
 
+impl FilePatch {
+    /// Whether the patch makes the file one that can be run, or none; `None`: as it is.
+    pub fn executable(&self) -> Option<bool> {
+        match (self.kind, self.mode.as_deref()?) {
+            (Kind::Delete, _) => None,
+            (_, "100755") => Some(true),
+            (Kind::Add, _) => None,
+            (Kind::Update | Kind::Copy, _) => Some(false),
+        }
+    }
+}
+
 impl Hunk {
     /// The lines of the text before.
     fn before(&self) -> impl Iterator<Item = &HunkLine> {
@@ -114,6 +128,11 @@ impl Hunk {
     /// The lines of the text after.
     fn after(&self) -> impl Iterator<Item = &HunkLine> {
         self.lines.iter().filter(|line| line.side != Side::Removed)
+    }
+
+    /// Where one of its lines (0-based) is in the patch, 0-based; marks that a line has no end are lines of their own.
+    fn line_of(&self, at: usize) -> usize {
+        self.first - 1 + at + self.lines.iter().take(at).filter(|line| line.bare).count()
     }
 
     /// Whether it can only be at the end of a text.

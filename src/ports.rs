@@ -4,6 +4,7 @@
 
 mod clock;
 mod disk;
+mod leftovers;
 mod memory_disk;
 mod random;
 mod system_disk;

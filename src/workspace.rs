@@ -367,6 +367,7 @@ impl Workspace {
 
     fn desk(&self) -> commit::Desk {
         commit::Desk {
+            checkpoints: Arc::clone(&self.checkpoints),
             ports: self.ports.clone(),
             editor: Arc::clone(&self.editor),
             documents: Arc::clone(&self.documents),

@@ -122,12 +122,12 @@ impl Dispatch {
                 take(committed, made);
                 Ok(())
             }
-            Err(SetRefused { refusal, left })
+            Err(SetRefused { refusal, left, .. })
                 if (needs_new_consent(&refusal) || refusal.is_outdated()) && left.is_empty() =>
             {
                 Err(Stopped::Again(failure(refusal)))
             }
-            Err(SetRefused { refusal, left }) => {
+            Err(SetRefused { refusal, left, .. }) => {
                 take(left, made);
                 Err(Stopped::Failed(failure(refusal)))
             }
@@ -162,12 +162,12 @@ impl Dispatch {
             }
         };
         match done {
-            Ok(Err(SetRefused { refusal, left }))
+            Ok(Err(SetRefused { refusal, left, misfit }))
                 if refusal.kind == RefusalKind::Cancelled && !call.context.cancel.is_cancelled() =>
             {
                 let late = super::execute::late(limits.tool, limits.deadline);
                 let data = Some(TIMEOUT.into());
-                Err(SetRefused { refusal: Refusal { kind: refusal.kind, message: late.message, data }, left })
+                Err(SetRefused { refusal: Refusal { kind: refusal.kind, message: late.message, data }, left, misfit })
             }
             Ok(done) => done,
             Err(_) => {
@@ -326,6 +326,9 @@ fn told(committed: &Committed, notes: &[String], share: usize) -> Told {
                 Some((named, path)) => format!("Created {path} ({size}), where {named} leads."),
             }
         }
+        (Fate::Stays, Some(_)) if committed.splices.is_empty() && committed.executable.is_some() => {
+            format!("Changed the mode of {shown}.")
+        }
         (Fate::Stays, Some(_)) => format!("Changed {shown}: {}.", told_hunks(&committed.hunks)),
         (Fate::Deleted, before) => {
             format!("Deleted {shown} ({}).", counted(before.as_ref().map_or(0, lines), "line"))
@@ -337,6 +340,11 @@ fn told(committed: &Committed, notes: &[String], share: usize) -> Told {
     };
     if committed.unsaved {
         out.push_str(UNSAVED);
+    }
+    match committed.executable.filter(|_| committed.fate != Fate::Deleted) {
+        Some((_, true)) => out.push_str(" It can be run now (mode 100755)."),
+        Some((_, false)) => out.push_str(" It cannot be run any more (mode 100644)."),
+        None => {}
     }
     // Of a new file the diff is the content that the model sent.
     let news = match &committed.fate {

@@ -27,6 +27,10 @@ struct Gated {
 }
 
 impl Rewrite for Gated {
+    fn executable(&self) -> Option<bool> {
+        self.rewrite.executable()
+    }
+
     fn rewrite(&self, before: Option<&Text>) -> Result<Rewritten, Refusal> {
         let rewritten = self.rewrite.rewrite(before)?;
         let Some(before) = before else { return Ok(rewritten) };

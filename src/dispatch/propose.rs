@@ -305,6 +305,10 @@ struct Bound {
 const OTHER_LINES: &str = "otherLines";
 
 impl Rewrite for Bound {
+    fn executable(&self) -> Option<bool> {
+        self.rewrite.executable()
+    }
+
     fn rewrite(&self, before: Option<&Text>) -> Result<Rewritten, Refusal> {
         let rewritten = self.rewrite.rewrite(before)?;
         let empty = Text::new("", crate::text::LineBreaks::default());

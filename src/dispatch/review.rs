@@ -3,6 +3,7 @@
 //! The core is [`crate::workspace::checkpoints`]. Here are the ways into it: each change is told to it in the turn of its
 //! document, files are looked at before something is said of them, and an undo is a change like any other.
 
+mod back;
 mod told;
 mod undo;
 mod verdicts;
@@ -37,15 +38,43 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// What the parts of a workspace folder are kept under.
 const SHELF: &str = "changes";
 
+/// The part of what models are yet to be told; the others are those of the checkpoints.
+const VERDICTS: &str = "verdicts";
+
 /// What a review needs beside the checkpoints themselves.
 #[derive(Default)]
 pub(super) struct Review {
     /// What models are to be told.
-    pub verdicts: Verdicts,
+    pub verdicts: Arc<Verdicts>,
     ready: OnceCell<()>,
     shelf: Arc<Mutex<Option<Shelf>>>,
     /// What changed is about to be kept.
     saving: Arc<AtomicBool>,
+}
+
+/// What keeps changes over a restart.
+struct Saver {
+    shelf: Arc<Mutex<Option<Shelf>>>,
+    saving: Arc<AtomicBool>,
+    workspace: Arc<crate::workspace::Workspace>,
+    verdicts: Arc<Verdicts>,
+}
+
+impl Saver {
+    /// Keeps what changed, beside everything else.
+    fn soon(&self) {
+        let shelf = Arc::clone(&self.shelf);
+        let kept = shelf.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        if !kept || self.saving.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (saving, workspace) = (Arc::clone(&self.saving), Arc::clone(&self.workspace));
+        let verdicts = Arc::clone(&self.verdicts);
+        tokio::task::spawn_blocking(move || {
+            saving.store(false, Ordering::Release);
+            keep(&shelf, &workspace, &verdicts);
+        });
+    }
 }
 
 impl Call<'_> {
@@ -73,7 +102,7 @@ impl Dispatch {
         let (sender, restored) = oneshot::channel();
         let shelf = self.sessions.shelf(SHELF, &root, move |parts| drop(sender.send(parts)));
         let Some(shelf) = shelf else { return };
-        let parts = tokio::select! {
+        let mut parts = tokio::select! {
             biased;
             parts = restored => parts.unwrap_or_default(),
             () = self.workspace.ports.clock.sleep(PATIENCE) => {
@@ -81,6 +110,9 @@ impl Dispatch {
                 return;
             }
         };
+        if let Some(value) = parts.remove(VERDICTS) {
+            self.review.verdicts.restore(value);
+        }
         let workspace = Arc::clone(&self.workspace);
         let restored = tokio::task::spawn_blocking(move || {
             workspace.checkpoints.restore(parts, |uri| workspace.resolve(uri).ok());
@@ -92,10 +124,25 @@ impl Dispatch {
         *self.review.shelf.lock().unwrap_or_else(PoisonError::into_inner) = Some(shelf);
     }
 
+    /// What the person said of a session's changes and its model was not told yet.
+    pub(super) async fn judged(&self, session: &str) -> Option<String> {
+        self.review_ready().await;
+        let words = self.review.verdicts.take(session)?;
+        self.saver().soon();
+        Some(words)
+    }
+
+    /// A session was dropped.
+    pub(super) fn forget_verdicts(&self, session: &str) {
+        self.review.verdicts.forget(session);
+        self.saver().soon();
+    }
+
     /// Hears of the changes of a call in the moment in which they are made.
     pub(super) fn attributed(&self, call: &Call<'_>, changes: &[FileChange]) -> Landed {
         let (checkpoints, documents) = (Arc::clone(&self.workspace.checkpoints), Arc::clone(&self.workspace.documents));
-        let by = call.by();
+        let (by, editor) = (call.by(), Arc::clone(&self.workspace.editor));
+        let saving = self.saver();
         let folded = changes.iter().all(|change| change.rewrite.origin() == Origin::Editor);
         Arc::new(move |committed| {
             let change = Change::of(committed);
@@ -108,7 +155,18 @@ impl Dispatch {
             if let Some(snapshot) = documents.get(&committed.target.key) {
                 checkpoints.sync(&snapshot);
             }
+            // Of the others the end of the call tells.
+            if committed.late {
+                editor.tell(News::Changes(ChangesChanged { uris: vec![committed.target.uri.clone()] }));
+                saving.soon();
+            }
         })
+    }
+
+    fn saver(&self) -> Saver {
+        let (shelf, workspace) = (Arc::clone(&self.review.shelf), Arc::clone(&self.workspace));
+        let verdicts = Arc::clone(&self.review.verdicts);
+        Saver { shelf, saving: Arc::clone(&self.review.saving), workspace, verdicts }
     }
 
     /// A call ended that made changes: front ends hear of it, once for all of them.
@@ -123,26 +181,12 @@ impl Dispatch {
             return;
         }
         self.workspace.editor.tell(News::Changes(ChangesChanged { uris: uris.into_iter().collect() }));
-        self.keep_review_soon();
-    }
-
-    /// Keeps what changed, beside everything else.
-    fn keep_review_soon(&self) {
-        let shelf = Arc::clone(&self.review.shelf);
-        let kept = shelf.lock().unwrap_or_else(PoisonError::into_inner).is_some();
-        if !kept || self.review.saving.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        let (saving, workspace) = (Arc::clone(&self.review.saving), Arc::clone(&self.workspace));
-        tokio::task::spawn_blocking(move || {
-            saving.store(false, Ordering::Release);
-            keep(&shelf, &workspace);
-        });
+        self.saver().soon();
     }
 
     /// Hands everything to the store that is to outlive the program. For the end.
     pub fn keep_review(&self) {
-        keep(&self.review.shelf, &self.workspace);
+        keep(&self.review.shelf, &self.workspace, &self.review.verdicts);
     }
 
     /// What nobody has judged yet: what was changed, and what is proposed.
@@ -168,7 +212,8 @@ impl Dispatch {
         let kept = self.workspace.checkpoints.keep(&selection);
         // Of what a person accepted, the model has been told that.
         for one in kept.iter().filter(|one| !one.by.accepted) {
-            self.review.verdicts.judged(&one.by.session, Verdict::Kept, &place(one));
+            let verdict = if one.touched { Verdict::Changed } else { Verdict::Kept };
+            self.review.verdicts.judged(&one.by.session, verdict, &place(one));
         }
         self.changes_changed(kept.iter().map(|one| one.target.uri.clone()).collect());
         Ok(KeepResult { kept: kept.into_iter().map(|one| one.hunk).collect() })
@@ -212,11 +257,12 @@ impl Dispatch {
     }
 }
 
-fn keep(shelf: &Mutex<Option<Shelf>>, workspace: &crate::workspace::Workspace) {
+fn keep(shelf: &Mutex<Option<Shelf>>, workspace: &crate::workspace::Workspace, verdicts: &Verdicts) {
     // Held until all is handed over, so that what is newer comes behind what is older.
     let shelf = shelf.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(shelf) = &*shelf else { return };
-    for (part, value) in workspace.checkpoints.to_keep() {
+    let verdicts = verdicts.to_keep().map(|value| (VERDICTS.to_owned(), (!value.is_null()).then_some(value)));
+    for (part, value) in workspace.checkpoints.to_keep().into_iter().chain(verdicts) {
         match value {
             Some(value) => shelf.save(&part, &value),
             None => shelf.remove(&part),
@@ -232,5 +278,8 @@ fn place(pending: &Pending) -> String {
         Kind::File(Became::Created) => format!("the creation of {shown}"),
         Kind::File(Became::Deleted) => format!("the deletion of {shown}"),
         Kind::File(Became::Moved { from }) => format!("the move of {} to {shown}", from.shown),
+        Kind::File(Became::Executable { now }) => {
+            format!("the mode of {shown} ({})", if *now { "100755" } else { "100644" })
+        }
     }
 }

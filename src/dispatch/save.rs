@@ -179,6 +179,7 @@ impl Dispatch {
             after: written.text.clone(),
             splices: splices.clone(),
             versions: Some((one.asked.version, written.version)),
+            executable: None,
         };
         self.workspace.checkpoints.folded(&changed, &call.by());
         let followed = Followed {

@@ -138,7 +138,7 @@ impl Dispatch {
         self.jobs.close(id);
         self.keeper.forget(id);
         self.inputs.forget(id);
-        self.review.verdicts.forget(id);
+        self.forget_verdicts(id);
     }
 
     /// The canonical folders of URIs.

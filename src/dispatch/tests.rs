@@ -11,4 +11,5 @@ mod kit;
 mod lives;
 mod monitor;
 mod outputs;
+mod review;
 mod save;

@@ -56,7 +56,7 @@ pub fn apply(before: Option<&str>, patch: &FilePatch) -> Result<Applied, Fault> 
                 return Err(Fault { kind: FaultKind::NotFound, message: message.to_owned(), lines: vec![] });
             }
             let applied = updated(text, &patch.hunks)?;
-            if applied.splices.is_empty() && patch.move_to.is_none() {
+            if applied.splices.is_empty() && patch.move_to.is_none() && patch.mode.is_none() {
                 return Err(explain::identical());
             }
             Ok(applied)

@@ -33,7 +33,9 @@ pub(super) fn parse(source: &Source<'_>) -> Result<Vec<FilePatch>, Fault> {
                 Section::Delete => deleted(source, &mut at, path)?,
                 Section::Update => updated(source, &mut at, path)?,
                 Section::Move => {
-                    return Err(fault(at, "`*** Move to:` stands directly below `*** Update File:` and nowhere else."));
+                    return Err(fault(at, "`*** Move to:` came, and it stands directly below `*** Update File: path` and nowhere \
+                         else. Put that line above \
+                         it."));
                 }
             });
         } else {
@@ -41,7 +43,13 @@ pub(super) fn parse(source: &Source<'_>) -> Result<Vec<FilePatch>, Fault> {
         }
     }
     if files.is_empty() {
-        return Err(fault(source.start, format!("the patch names no file. Below `{BEGIN}` {EXPECTED} was expected.")));
+        return Err(fault(
+            source.start,
+            format!(
+                "the patch names no file. Put `*** Add File: path`, `*** Update File: path` or `*** Delete File: path` \
+                 between `{BEGIN}` and `{END}`."
+            ),
+        ));
     }
     Ok(files)
 }
@@ -83,7 +91,7 @@ fn added(source: &Source<'_>, at: &mut usize, path: &str) -> Result<FilePatch, F
     if source.get(*at).is_some_and(numbered) {
         *at += 1;
     }
-    let mut hunk = Hunk { line: *at + 1, ..Hunk::default() };
+    let mut hunk = Hunk { line: *at + 1, first: *at + 1, ..Hunk::default() };
     while let Some(line) = source.get(*at).filter(|_| !own(source, *at, None)) {
         if let Some(text) = line.strip_prefix('+') {
             if hunk.lines.last().is_some_and(|last: &HunkLine| last.bare) {
@@ -130,14 +138,18 @@ fn blank_until_next(source: &Source<'_>, at: usize) -> bool {
 fn deleted(source: &Source<'_>, at: &mut usize, path: &str) -> Result<FilePatch, Fault> {
     let mut file = empty(Kind::Delete, path, *at);
     *at += 1;
-    let mut hunk = Hunk { line: *at + 1, ..Hunk::default() };
+    let mut hunk = Hunk { line: *at + 1, first: *at + 1, ..Hunk::default() };
     while let Some(line) = source.get(*at).filter(|_| !own(source, *at, None)) {
         if let Some(text) = line.strip_prefix('-') {
             hunk.lines.push(HunkLine { side: Side::Removed, text: text.to_owned(), bare: false, crlf: false });
         } else if !line.trim().is_empty() {
             return Err(fault(
                 *at,
-                format!("`{}` stands below `*** Delete File:`, which needs no lines.", shown(line)),
+                format!(
+                    "`{}` stands below `*** Delete File:`, which needs no lines; those of the file would begin with \
+                     `-`. Leave it out.",
+                    shown(line)
+                ),
             ));
         }
         *at += 1;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::file::File;
 use super::place::{Placed, Wanted};
-use super::source::shown;
+use super::source::{shown, shown_beside};
 use super::{Fault, FaultKind, Hunk};
 use crate::replace::LineRule;
 
@@ -47,16 +47,17 @@ pub(super) fn not_found(file: &File<'_>, wanted: &Wanted<'_>) -> Fault {
         return fault(FaultKind::NotFound, words, vec![at + 1]);
     }
     words.push('.');
-    let mut lines = Vec::new();
+    let (mut lines, mut applied) = (Vec::new(), false);
     if new.iter().any(|line| line.trim().len() > 3)
         && let Some(at) = exact(&new)
     {
         let _ = write!(
             words,
-            " What it would leave is there already, at line {}: it may have been applied before.",
+            " What it would leave is there already, at line {}: if it was applied before, leave it out.",
             at + 1
         );
         lines.push(at + 1);
+        applied = true;
     }
     let old = &wanted.old[wanted.old.iter().take_while(|line| line.trim().is_empty()).count()..];
     let old = &old[..old.len().min(COMPARED)];
@@ -77,7 +78,9 @@ pub(super) fn not_found(file: &File<'_>, wanted: &Wanted<'_>) -> Fault {
                 let wants = |at: usize| format!("`{}`", shown(old[at]));
                 match (old_at, line) {
                     (Some(at), Some(line)) => {
-                        let _ = write!(words, "{}, and the patch has {}", has(line), wants(at));
+                        let (is, wanted) = (file.lines.content(line), old[at]);
+                        let (is, wanted) = (shown_beside(is, wanted), shown_beside(wanted, is));
+                        let _ = write!(words, "line {} is `{is}`, and the patch has `{wanted}`", line + 1);
                     }
                     (Some(at), None) => {
                         let _ = write!(words, "the patch has {}, which is not there", wants(at));
@@ -90,7 +93,8 @@ pub(super) fn not_found(file: &File<'_>, wanted: &Wanted<'_>) -> Fault {
             }
             words.push_str(". With `-` what the patch has, with `+` what the text has:");
             diff(file, old, &pairs, &mut words);
-            words.push_str("\nSend the hunk again with the lines as the text has them.");
+            let applied = if applied { "If not, send" } else { "Send" };
+            let _ = write!(words, "\n{applied} the hunk again with the lines as the text has them.");
         }
         None => words.push_str(" Nothing in the text is like it. Read the file, and send its lines as they are there."),
     }
@@ -127,7 +131,7 @@ fn diff(file: &File<'_>, old: &[&str], pairs: &[(Option<usize>, Option<usize>)],
     let mut put = |number: Option<usize>, mark: char, text: &str| {
         if left > 0 {
             let number = number.map(|line| (line + 1).to_string()).unwrap_or_default();
-            let _ = write!(words, "\n{number:>width$} {mark}{}", shown(text));
+            let _ = write!(words, "\n{number:>width$} {mark}{text}");
         }
         left = left.saturating_sub(1);
         left
@@ -136,11 +140,14 @@ fn diff(file: &File<'_>, old: &[&str], pairs: &[(Option<usize>, Option<usize>)],
     for &(at, line) in pairs {
         let left = match (at, line) {
             (Some(at), Some(line)) if same(old[at], file.lines.content(line)) => {
-                put(Some(line), ' ', file.lines.content(line))
+                put(Some(line), ' ', &shown(file.lines.content(line)))
             }
             (at, line) => {
-                let first = at.map(|at| put(None, '-', old[at]));
-                line.map(|line| put(Some(line), '+', file.lines.content(line))).or(first).unwrap_or(DIFF)
+                let is = line.map(|line| file.lines.content(line));
+                let wanted = at.map(|at| old[at]);
+                let first = wanted.map(|wanted| put(None, '-', &shown_beside(wanted, is.unwrap_or_default())));
+                let second = is.map(|is| put(line, '+', &shown_beside(is, wanted.unwrap_or_default())));
+                second.or(first).unwrap_or(DIFF)
             }
         };
         rest += usize::from(left == 0);
@@ -174,11 +181,16 @@ pub(super) fn ambiguous(file: &File<'_>, wanted: &Wanted<'_>, first: Placed, oth
 }
 
 /// A hunk is above the one before it.
-pub(super) fn out_of_order(start: usize, above: Option<usize>) -> Fault {
+pub(super) fn out_of_order(file: &File<'_>, start: usize, above: Option<usize>) -> Fault {
     let before = above.map_or(String::new(), |line| format!(", and the hunk before it is at line {}", line + 1));
     fault(
         FaultKind::Conflict,
-        format!("is at line {}{before}. Hunks come in the order of the text, each below the last.", start + 1),
+        format!(
+            "is at line {} (`{}`){before}. Hunks come in the order of the text, each below the last: put it above \
+             that one.",
+            start + 1,
+            shown(file.lines.content(start).trim())
+        ),
         vec![start + 1],
     )
 }
@@ -257,8 +269,13 @@ pub(super) fn more_than_deleted(left: &str, lines: usize) -> Fault {
     fault(
         FaultKind::Conflict,
         format!(
-            "the patch deletes the file, and {lines} of the lines it has are not in the patch, first `{}`. Read it, \
-             and delete all of its lines.",
+            "the patch deletes the file, and {} not in the patch: `{}`. Read the file, and send all of its lines \
+             with `-`, or `*** Delete File: path` without any.",
+            if lines == 1 {
+                "a line of it is".to_owned()
+            } else {
+                format!("{lines} lines of it are, the first of them,")
+            },
             shown(first)
         ),
         vec![],

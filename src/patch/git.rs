@@ -45,7 +45,7 @@ impl Head {
                     source.get(next + 1).map_or("the end of the patch".to_owned(), |line| format!("`{}`", shown(line)));
                 return Err(fault(
                     next + 1,
-                    format!("after `--- ...` a line `+++ b/path` was expected, and {came} came."),
+                    format!("{came} came, and a line `+++ b/path` was expected below `--- ...`. Put it there."),
                 ));
             };
             head.sides = Some((old, new));
@@ -80,9 +80,15 @@ impl Head {
         .find_map(|&word| Some((word.trim_end(), line.strip_prefix(word)?)))
         .unwrap_or(("", line));
         match word {
-            "new mode" => self.mode = Some(rest.trim().to_owned()),
-            "new file mode" => (self.made, self.mode) = (true, Some(rest.trim().to_owned())),
-            "deleted file mode" => (self.deleted, self.mode) = (true, Some(rest.trim().to_owned())),
+            "new mode" => self.mode = Some(plain_mode(line, rest, at)?),
+            "new file mode" => (self.made, self.mode) = (true, Some(plain_mode(line, rest, at)?)),
+            "old mode" => drop(plain_mode(line, rest, at)?),
+            "deleted file mode" => {
+                plain_mode(line, rest, at)?;
+                self.deleted = true;
+            }
+            // Behind the hashes stands the mode of a file that keeps it.
+            "index" => rest.split(' ').nth(1).map_or(Ok(()), |mode| plain_mode(line, mode, at).map(drop))?,
             "rename from" => self.from = Some(name(rest)?),
             "rename to" => self.to = Some(name(rest)?),
             "copy from" => (self.from, self.copied) = (Some(name(rest)?), true),
@@ -90,17 +96,6 @@ impl Head {
             "" if binary(line) => return Err(fault(at, BINARY)),
             "" => return Ok(false),
             _ => {}
-        }
-        let kind = self.mode.as_deref().and_then(|mode| match mode {
-            "120000" => Some("a symbolic link"),
-            "160000" => Some("a submodule"),
-            _ => None,
-        });
-        if let Some(kind) = kind {
-            return Err(fault(
-                at,
-                format!("it is about {kind}, and only files of text can be changed. Leave that part out."),
-            ));
         }
         Ok(true)
     }
@@ -120,14 +115,26 @@ impl Head {
             Name::Nothing => None,
             Name::File(name) => Some(name.clone()),
         };
+        let has_from = self.from.is_some();
         let (kind, path, move_to) = match (self.from, self.to) {
             (Some(from), Some(to)) if self.copied => (Kind::Copy, from, Some(to)),
             (Some(from), Some(to)) => (Kind::Update, from, Some(to)),
             (Some(_), None) | (None, Some(_)) => {
-                return Err(fault(line, "one of `rename from` and `rename to` is missing; both are needed."));
+                let word = if self.copied { "copy" } else { "rename" };
+                let [came, missing] = if has_from { ["from", "to"] } else { ["to", "from"] };
+                return Err(fault(
+                    line,
+                    format!(
+                        "the file has `{word} {came}` and no `{word} {missing}`. Put that line below the other one."
+                    ),
+                ));
             }
             (None, None) => match (named(&old), named(&new)) {
-                (None, None) => return Err(fault(line, "both sides are /dev/null, so no file is named.")),
+                (None, None) => {
+                    let what = "both sides are /dev/null, so no file is named. Put `b/path` behind `+++` for a new file, \
+                                or `a/path` behind `---` for one that is deleted.";
+                    return Err(fault(line, what));
+                }
                 (old, new) if self.made => (Kind::Add, new.or(old).ok_or_else(unnamed)?, None),
                 (old, new) if self.deleted => (Kind::Delete, old.or(new).ok_or_else(unnamed)?, None),
                 (None, Some(new)) => (Kind::Add, new, None),
@@ -138,6 +145,29 @@ impl Head {
         let file = FilePatch { path, kind, move_to, hunks, mode: self.mode, line: line + 1 };
         check(file)
     }
+}
+
+/// The mode of a file of text in a line of git's; the fault where it is of anything else.
+fn plain_mode(line: &str, mode: &str, at: usize) -> Result<String, Fault> {
+    let mode = mode.trim();
+    let what = match mode {
+        "100644" | "100755" => return Ok(mode.to_owned()),
+        // Git wrote it so long ago.
+        "100664" => return Ok("100644".to_owned()),
+        "120000" => {
+            "is about a symbolic link, and only files of text can be changed. Leave that file out, and make the link \
+                     by a command (ln -s)."
+        }
+        "160000" => {
+            "is about a submodule, and only files of text can be changed. Leave that file out, and use a command \
+                     (git submodule)."
+        }
+        _ => {
+            "has a mode that cannot be set: 100644 (a file) or 100755 (one that can be run) was expected. Write one of these, \
+              or set the mode by a command (chmod)."
+        }
+    };
+    Err(fault(at, format!("`{}` {what}", shown(line))))
 }
 
 const BINARY: &str =
@@ -171,29 +201,49 @@ fn updated(line: usize, old: &str, new: String) -> Result<String, Fault> {
 /// Whether the hunks go with what happens to the file.
 fn check(file: FilePatch) -> Result<FilePatch, Fault> {
     let other = |side: Side| {
-        let hunk = file.hunks.iter().find(|hunk| hunk.lines.iter().any(|line| line.side != side))?;
-        Some(hunk.line - 1)
+        file.hunks.iter().find_map(|hunk| {
+            let at = hunk.lines.iter().position(|line| line.side != side)?;
+            let mark = if hunk.lines[at].side == Side::Context {
+                ' '
+            } else if side == Side::Added {
+                '-'
+            } else {
+                '+'
+            };
+            Some((hunk.line_of(at), format!("{mark}{}", shown(&hunk.lines[at].text))))
+        })
     };
     match file.kind {
         Kind::Add => {
-            if let Some(at) = other(Side::Added) {
-                return Err(fault(at, "a new file has lines that begin with `+` and no others."));
+            if let Some((at, line)) = other(Side::Added) {
+                return Err(fault(
+                    at,
+                    format!(
+                        "`{line}` is in a new file, which has lines that begin with `+` and no others. To change a file that \
+                         is there, name it behind `---` too."
+                    ),
+                ));
             }
             if file.hunks.len() > 1 {
-                return Err(fault(file.hunks[1].line - 1, "a new file has one hunk; this is another."));
+                return Err(fault(
+                    file.hunks[1].line - 1,
+                    "a new file has one hunk, and this is another. Put its lines below those of the first.",
+                ));
             }
         }
         Kind::Delete => {
-            if let Some(at) = other(Side::Removed) {
-                return Err(fault(at, "a file that is deleted has lines that begin with `-` and no others."));
+            if let Some((at, line)) = other(Side::Removed) {
+                return Err(fault(
+                    at,
+                    format!(
+                        "`{line}` is in a file that is deleted, which has lines that begin with `-` and no others. To keep \
+                         the file, name it behind `+++` too."
+                    ),
+                ));
             }
         }
-        Kind::Update if file.hunks.is_empty() && file.move_to.is_none() => {
-            let what = if file.mode.is_some() {
-                "it only changes the mode of the file, which this tool cannot. Use a command (chmod)."
-            } else {
-                "the file has no hunks, so nothing would change. Add a hunk (`@@ ... @@` and lines with ` `, `-`, `+`)."
-            };
+        Kind::Update if file.hunks.is_empty() && file.move_to.is_none() && file.mode.is_none() => {
+            let what = "the file has no hunks, so nothing would change. Add a hunk (`@@ ... @@` and lines with ` `, `-`, `+`).";
             return Err(fault(file.line - 1, what));
         }
         Kind::Update | Kind::Copy => {}

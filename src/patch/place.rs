@@ -71,7 +71,7 @@ pub(super) fn place(file: &File<'_>, hunks: &[Hunk]) -> Result<Vec<Placed>, Faul
         let Some((start, rule, search)) = found else {
             let above = placed.last().map(|before: &Placed| before.start);
             let fault = match elsewhere(file, one, from) {
-                Some(start) => explain::out_of_order(start, above),
+                Some(start) => explain::out_of_order(file, start, above),
                 None => explain::not_found(file, one),
             };
             return Err(told(file, &wanted, at, fault));
@@ -158,7 +158,7 @@ fn upmost<'p>(
             let starts = region.iter().map(|range| range.start.max(from)..range.end);
             if let Some(first) = starts.filter_map(|range| file.first(&run, &range)).min() {
                 if let Some(start) = out_of_order {
-                    return Err(explain::out_of_order(start, placed.last().map(|before| before.start)));
+                    return Err(explain::out_of_order(file, start, placed.last().map(|before| before.start)));
                 }
                 return Ok(Some((first, rule, Search::Lines(run, region))));
             }

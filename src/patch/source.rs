@@ -19,10 +19,24 @@ pub(super) struct Source<'a> {
 /// What of a line is shown (characters).
 const SHOWN: usize = 120;
 
+/// What is shown before a difference in a line that is longer than that (characters).
+const BEFORE: usize = 40;
+
 /// A fault of one line (0-based): what came, what was expected, and what to do.
 pub(super) fn fault(line: usize, what: impl AsRef<str>) -> Fault {
     let message = format!("The patch was not applied, nothing was changed. Line {} of it: {}", line + 1, what.as_ref());
     Fault { kind: FaultKind::Unreadable, message, lines: vec![line + 1] }
+}
+
+/// As much of a line as a message holds, from a little before where it first differs from another one.
+pub(super) fn shown_beside(line: &str, other: &str) -> String {
+    let same = line.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    let lead = line[..line.floor_char_boundary(same)].char_indices().rev().nth(BEFORE);
+    match lead {
+        // All that differs is in what is shown anyway.
+        Some((at, _)) if line.len().max(other.len()) > SHOWN && at > 0 => format!("\u{2026}{}", shown(&line[at..])),
+        _ => shown(line),
+    }
 }
 
 /// As much of a line as a message holds.

@@ -96,6 +96,7 @@ pub(super) fn hunk(
         }
         *at += 1;
     }
+    hunk.first = *at + 1;
     let promised = hunk.numbers.as_ref().map(|numbers| (numbers.old_count, numbers.new_count));
     let (mut old, mut new, mut soft) = (0, 0, 0);
     while let Some(line) = source.get(*at) {
@@ -158,11 +159,18 @@ fn check(hunk: &Hunk) -> Result<(), Fault> {
         return Err(fault(at, "the hunk changes nothing: none of its lines begins with `-` or `+`. Leave it out."));
     }
     for side in [Side::Removed, Side::Added] {
-        let mut lines = hunk.lines.iter().filter(|line| line.side == side || line.side == Side::Context);
-        if lines.any(|line| line.bare) && lines.next().is_some() {
+        let mut lines =
+            hunk.lines.iter().enumerate().filter(|(_, line)| line.side == side || line.side == Side::Context);
+        if let Some((bare, _)) = lines.find(|(_, line)| line.bare)
+            && let Some((next, _)) = lines.next()
+        {
             return Err(fault(
-                at,
-                "in the hunk lines follow after `\\ No newline at end of file`, which is only below the last.",
+                hunk.line_of(bare) + 1,
+                format!(
+                    "`\\ No newline at end of file` stands above line {}, which is of the same text: only its last line has \
+                     no end. Leave the mark out, or put it below the last line.",
+                    hunk.line_of(next) + 1
+                ),
             ));
         }
     }

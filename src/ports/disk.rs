@@ -107,6 +107,8 @@ pub trait Disk: Send + Sync + 'static {
     /// Overwrites the content of an existing file, keeping its inode: owner, access lists and other names stay. Not
     /// atomic, so the caller has put a copy aside.
     fn overwrite(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
+    /// Gives a regular file other permission bits (`0o7777`), and changes nothing else of it.
+    fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()>;
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Gives a regular file another name, in one step, and flushes both folders; the folder of `to` exists. Fails with

@@ -33,6 +33,8 @@ pub enum Operation {
     Create,
     /// [`Disk::overwrite`]; when ordered to fail it leaves half of the new bytes, as a full disk does.
     Overwrite,
+    /// [`Disk::set_mode`]
+    SetMode,
     /// [`Disk::remove`] and [`Disk::remove_dir`]
     Remove,
     /// [`Disk::rename`], by the old name
@@ -43,8 +45,8 @@ pub enum Operation {
 
 impl Operation {
     fn changes(self) -> bool {
-        use Operation::{Create, CreateDirAll, Overwrite, Remove, Rename, Replace};
-        matches!(self, CreateDirAll | Replace | Create | Overwrite | Remove | Rename)
+        use Operation::{Create, CreateDirAll, Overwrite, Remove, Rename, Replace, SetMode};
+        matches!(self, CreateDirAll | Replace | Create | Overwrite | SetMode | Remove | Rename)
     }
 }
 
@@ -516,6 +518,14 @@ impl Disk for MemoryDisk {
         Ok(())
     }
 
+    fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()> {
+        self.perform(Operation::SetMode, path, |inner| {
+            let file = if inner.strict(path)? { inner.file_mut(path) } else { None };
+            file.ok_or(io::ErrorKind::NotFound)?.mode = mode;
+            Ok(())
+        })
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         self.perform(Operation::Remove, path, |inner| {
             match inner.nodes.get(path) {
@@ -570,27 +580,5 @@ impl Disk for MemoryDisk {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn failures_and_hooks_come_when_ordered() {
-        let disk = MemoryDisk::new().with_file("/w/a", "one").with_file("/w/b", "two");
-        disk.fail(Operation::Read, "/w/a", io::ErrorKind::PermissionDenied);
-        assert_eq!(disk.read(Path::new("/w/a")).unwrap_err().kind(), io::ErrorKind::PermissionDenied);
-        assert_eq!(disk.read(Path::new("/w/b")).unwrap(), b"two");
-        disk.mend(Operation::Read, "/w/a");
-        assert_eq!(disk.read(Path::new("/w/a")).unwrap(), b"one");
-
-        disk.fail(Operation::Overwrite, "/w/a", io::ErrorKind::StorageFull);
-        assert_eq!(disk.overwrite(Path::new("/w/a"), b"1234").unwrap_err().kind(), io::ErrorKind::StorageFull);
-        assert_eq!(disk.bytes("/w/a").unwrap(), b"12", "half was written");
-
-        disk.before(Operation::Replace, |disk, path| disk.put(path, "theirs"));
-        let path = Path::new("/w/b");
-        let refused = disk.replace(path, b"ours", 0o644, &mut || disk.bytes(path).unwrap() == b"two");
-        assert_eq!(refused.unwrap_err().kind(), io::ErrorKind::Interrupted);
-        assert_eq!(disk.bytes(path).unwrap(), b"theirs");
-        assert_eq!(disk.changes(), [], "nothing of ours was ever done");
-    }
-}
+#[path = "memory_disk_tests.rs"]
+mod tests;

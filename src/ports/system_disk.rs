@@ -14,6 +14,7 @@ use rustix::io::Errno;
 use tracing::warn;
 
 use super::disk::{DirEntry, Disk, DiskLock, FileKind, Metadata};
+use super::leftovers;
 use super::random::{Random as _, SystemRandom};
 use super::walk::{self, Visitors, WalkOptions};
 
@@ -165,6 +166,18 @@ impl Disk for SystemDisk {
         }
         file.write_all(bytes)?;
         file.set_len(bytes.len() as u64)?;
+        file.sync_all()
+    }
+
+    fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()> {
+        let place = Place::of(path)?;
+        place.occupant()?;
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file = File::from(rustix::fs::openat(&place.folder, &place.name, flags, Mode::empty())?);
+        if !file.metadata()?.is_file() {
+            return Err(invalid(path, "is not a regular file"));
+        }
+        rustix::fs::fchmod(&file, Mode::from_raw_mode(mode as rustix::fs::RawMode))?;
         file.sync_all()
     }
 
@@ -356,6 +369,9 @@ struct Temporary<'a> {
 impl Temporary<'_> {
     fn new(place: &Place, mode: Mode) -> io::Result<Temporary<'_>> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        if let Some(folder) = place.path.parent() {
+            leftovers::sweep(&place.folder, folder);
+        }
         loop {
             let name = format!("{}{:016x}", super::temporary_prefix(std::process::id()), NAMES.next());
             match rustix::fs::openat(&place.folder, &name, flags, mode) {

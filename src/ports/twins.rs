@@ -311,3 +311,23 @@ fn a_lock_is_held_by_one() {
         assert!(disk.lock(&path).unwrap().is_some());
     });
 }
+
+#[test]
+fn a_mode_is_set_and_nothing_else() {
+    on_both(|disk, root| {
+        let before = listing(disk, root);
+        disk.set_mode(&root.join("file"), 0o755).unwrap();
+        assert_eq!(disk.metadata(&root.join("file")).unwrap().mode, 0o755);
+        // A link is not followed, be it the last or one on the way, and a folder is no file.
+        for (name, kind) in [
+            ("link", ErrorKind::InvalidInput),
+            ("linkdir/inner", ErrorKind::InvalidInput),
+            ("dir", ErrorKind::IsADirectory),
+            ("absent", ErrorKind::NotFound),
+        ] {
+            assert_eq!(disk.set_mode(&root.join(name), 0o700).unwrap_err().kind(), kind, "{name}");
+        }
+        assert_eq!(disk.metadata(&root.join("file")).unwrap().mode, 0o755);
+        assert_eq!(listing(disk, root), before);
+    });
+}

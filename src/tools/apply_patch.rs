@@ -2,6 +2,7 @@
 
 mod patched;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use super::write::{after_all, existing, guarded, whole};
 use crate::patch::{self, FilePatch, Kind};
 use crate::tool::{Access, Capability, Content, Context, ErrorKind, Outcome, Plan, Tool, ToolError, Traits};
 use crate::workspace::{Fate, FileChange, Key, Target};
-use patched::{Patched, refused};
+use patched::{Moded, Patched, refused};
 
 /// Applies a patch to one file or many, in the editor's unsaved buffers where they are open: all of it or nothing. Two
 /// formats are understood: `*** Begin Patch` with `*** Add File:`, `*** Update File:` (and `*** Move to:`), `*** Delete
@@ -87,12 +88,8 @@ impl Tool for ApplyPatch {
             names.push(file.path);
             names.extend(file.move_to);
         }
-        let mut named = Vec::new();
-        for name in names {
-            if !named.contains(&name) {
-                named.push(name);
-            }
-        }
+        let mut seen = HashSet::with_capacity(names.len());
+        let named: Vec<String> = names.into_iter().filter(|name| seen.insert(name.clone())).collect();
         // The answer shows what was there before, as a diff: it is read too.
         let writes = if arguments.dry_run { Vec::new() } else { named.clone() };
         Access { reads: named, writes, ..Access::default() }
@@ -274,9 +271,10 @@ async fn other(
         (Kind::Copy, Some(to)) => {
             let to = resolve(context, to).await?;
             let text = context.workspace.view(&target).await?.text.to_string();
+            let executable = file.executable();
             let patched = Patched { shown: target.shown.clone(), patches: vec![file] };
             let content = patched.content(&text)?;
-            put(context, to, &content, changes).await?;
+            put_with_mode(context, to, (&content, executable), changes).await?;
         }
         (Kind::Update, Some(to)) => {
             let to = resolve(context, to).await?;
@@ -297,8 +295,33 @@ async fn other(
         (Kind::Add | Kind::Update | Kind::Copy, _) => {
             let content = patch::apply(None, &file).map_err(|fault| refused(fault, Some(&target.shown)))?;
             let content: String = content.splices.into_iter().map(|splice| splice.text).collect();
-            put(context, target, &content, changes).await?;
+            put_with_mode(context, target, (&content, file.executable()), changes).await?;
         }
+    }
+    Ok(())
+}
+
+/// The same as [`put`], and whether the file can be run where that is said.
+async fn put_with_mode(
+    context: &Context,
+    target: Target,
+    (content, executable): (&str, Option<bool>),
+    changes: &mut Vec<FileChange>,
+) -> Result<(), ToolError> {
+    let count = changes.len();
+    put(context, target.clone(), content, changes).await?;
+    let Some(executable) = executable else { return Ok(()) };
+    if let Some(last) = changes.get_mut(count) {
+        last.rewrite = Arc::new(Moded { then: Some(Arc::clone(&last.rewrite)), executable });
+    } else {
+        // Its content is this already.
+        let label = format!("patch {}", target.shown);
+        changes.push(FileChange {
+            target,
+            rewrite: Arc::new(Moded { then: None, executable }),
+            label,
+            fate: Fate::Stays,
+        });
     }
     Ok(())
 }

@@ -233,6 +233,10 @@ struct Guarded {
 }
 
 impl Rewrite for Guarded {
+    fn executable(&self) -> Option<bool> {
+        self.then.executable()
+    }
+
     fn rewrite(&self, before: Option<&Text>) -> Result<Rewritten, Refusal> {
         self.expected.check(before)?;
         self.then.rewrite(before)

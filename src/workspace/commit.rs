@@ -38,6 +38,7 @@ pub use set::SetRefused;
 pub(super) use recovery::Recovery;
 pub(super) use set::{commit_set, compose, preview_set};
 
+use super::checkpoints::Checkpoints;
 use super::codec;
 use super::documents::{Documents, Snapshot};
 use super::paths::{Key, Target};
@@ -48,6 +49,11 @@ use super::{Refusal, RefusalKind};
 pub trait Rewrite: Send + Sync + 'static {
     /// The change of `before` (absent: there is no such file), or why there is none. Must not depend on anything else.
     fn rewrite(&self, before: Option<&Text>) -> Result<Rewritten, Refusal>;
+
+    /// Whether the file is to be one that can be run afterwards; `None`: as it is.
+    fn executable(&self) -> Option<bool> {
+        None
+    }
 
     /// Who makes the change, for those who hear of files that changed.
     fn origin(&self) -> Origin {
@@ -148,6 +154,11 @@ pub struct Committed {
     pub version_after: Option<i32>,
     /// Whether the change is in a buffer only.
     pub unsaved: bool,
+    /// Whether it was seen only when its call had been told already that nobody knows of it.
+    pub late: bool,
+    /// Of a file that was given or lost the right to be run, or was deleted and had it: whether it had it before, and
+    /// has it now.
+    pub executable: Option<(bool, bool)>,
     /// The places.
     pub hunks: Vec<Hunk>,
     /// Remarks for the model: rebases, line ends the editor changed, what the user typed meanwhile.
@@ -172,6 +183,8 @@ pub(super) struct Desk {
     pub(super) folders: Vec<PathBuf>,
     /// Hears of what was made.
     pub(super) landed: Option<Landed>,
+    /// Hear of what was made and taken back again.
+    pub(super) checkpoints: Arc<Checkpoints>,
 }
 
 /// Hears of a change that was made, while its document's turn is still held: in the order of the changes, and before
@@ -228,7 +241,7 @@ impl Desk {
 /// Makes a change, in its turn. The work runs in a task of its own, so that a caller who stops listening after the edit
 /// was sent does not leave it unwatched; one who stops before cancels it.
 pub(super) async fn commit(desk: Desk, change: FileChange, cancel: &CancellationToken) -> Result<Committed, Refusal> {
-    if change.fate != Fate::Stays {
+    if change.fate != Fate::Stays || change.rewrite.executable().is_some() {
         // It takes more than one step on the disk.
         let done = Box::pin(commit_set(desk, vec![change], cancel)).await.map_err(|refused| refused.refusal)?;
         return done.into_iter().next().ok_or_else(|| Refusal::new(RefusalKind::Failed, "Nothing was changed."));

@@ -1,6 +1,7 @@
 //! Changes of several files as one: over the wire, with an editor that makes it hard; and with a process that is killed.
 
 mod killed;
+mod leftovers;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,5 +1,9 @@
 //! A person's review over the wire: agents and the user change the same texts, some of it is kept and some undone.
 
+mod modes;
+mod sets;
+mod survives;
+
 use std::path::Path;
 use std::sync::Arc;
 

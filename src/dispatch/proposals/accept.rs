@@ -66,7 +66,7 @@ impl Dispatch {
         };
         let (committed, refused) = match done {
             Ok(committed) => (committed, None),
-            Err(SetRefused { refusal, left }) => (left, Some(super::refused(refusal))),
+            Err(SetRefused { refusal, left, .. }) => (left, Some(super::refused(refusal))),
         };
         let mut result = AcceptResult { refused, ..AcceptResult::default() };
         let mut made = self.taken_up(accepting, prepared, committed, &left, &mut result).await;

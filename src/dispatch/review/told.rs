@@ -124,6 +124,8 @@ pub enum HunkKind {
     Deleted,
     /// A file was moved.
     Moved,
+    /// A file was given the right to be run, or lost it.
+    Mode,
 }
 
 /// Who made a change.
@@ -239,6 +241,7 @@ fn hunk(pending: Pending) -> HunkInfo {
         Kind::File(Became::Created) => (HunkKind::Created, None),
         Kind::File(Became::Deleted) => (HunkKind::Deleted, None),
         Kind::File(Became::Moved { from }) => (HunkKind::Moved, Some(from.uri)),
+        Kind::File(Became::Executable { .. }) => (HunkKind::Mode, None),
     };
     HunkInfo {
         hunk_id: pending.hunk,

@@ -1,27 +1,25 @@
-//! Undoing what agents changed, and undoing that.
+//! Undoing what agents changed, and undoing that: all files of it together or none, but for those in which the person
+//! has done something that an undo would take away.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
 use crate::dispatch::Dispatch;
-use crate::dispatch::follow::hunks;
-use crate::editor::Origin;
-use crate::text::{BOM, Splice, Text, diff};
 use crate::tool::{ErrorKind, ToolError};
-use crate::workspace::checkpoints::{Became, Change, Checkpoints, Did, Drawn, Kind, Left, MarkId, Pending, Redrawn};
-use crate::workspace::commit::{Landed, Rewrite};
-use crate::workspace::{Committed, Fate, FileChange, Refusal, RefusalKind, Rewritten, Target};
+use crate::workspace::checkpoints::{Became, Change, Did, Drawn, Kind, Left, MarkId, Pending, Redrawn, Selection};
+use crate::workspace::commit::{Landed, SetRefused};
+use crate::workspace::{Committed, Fate, FileChange, Key, Refusal, RefusalKind, Target};
 
+use super::back::{Back, What, anew, bare};
 use super::told::{ChangesParams, Outcome, UndoEdit, UndoParams, UndoResult, UndoneHunk};
 use super::verdicts::Verdict;
 
-/// So often an undo is worked out anew when the text becomes one that it does not fit.
+/// So often an undo is worked out anew when texts become ones that it does not fit.
 const TRIES: usize = 3;
 
-/// In the data of a refusal: the text became another one, so that the file itself is to be dealt with otherwise.
-const ANEW: &str = "anew";
+const TIRED: &str = "It changed again and again meanwhile; try once more.";
 
 /// The name of an undo.
 pub(super) fn name(number: u64) -> String {
@@ -30,107 +28,6 @@ pub(super) fn name(number: u64) -> String {
 
 fn number(name: &str) -> Option<u64> {
     name.strip_prefix('u')?.parse().ok()
-}
-
-/// What an undo does to one text, whatever it is by then.
-struct Back {
-    checkpoints: Arc<Checkpoints>,
-    page: u64,
-    what: What,
-    did: Did,
-    shown: String,
-}
-
-enum What {
-    /// These are undone.
-    Undo(BTreeSet<MarkId>),
-    /// This undo is undone; of a file that it had made again, the hash of its text.
-    Redo(u64, Option<String>),
-}
-
-impl Back {
-    /// The text afterwards.
-    fn text(&self, now: Option<&Text>) -> Result<Option<Text>, Refusal> {
-        match &self.what {
-            What::Undo(which) => Ok(self.checkpoints.undo_of(self.page, now, which).map(|undo| undo.text)),
-            What::Redo(undo, _) => match self.checkpoints.redo_of(self.page, now, *undo) {
-                None => Ok(now.cloned().or_else(|| self.checkpoints.text_of(self.page))),
-                Some(Ok(undo)) => Ok(Some(undo.text)),
-                Some(Err(by)) => Err(conflict(format!(
-                    "The call {} of session {} has changed the same lines of {} since; undo that first.",
-                    by.call, by.session, self.shown
-                ))),
-            },
-        }
-    }
-
-    /// Whether the file is made again by this.
-    fn makes(&self) -> bool {
-        matches!((&self.what, &self.did), (What::Undo(_), Did::Created) | (What::Redo(..), Did::Deleted))
-    }
-
-    /// Whether the file is deleted by this.
-    fn deletes(&self) -> bool {
-        matches!((&self.what, &self.did), (What::Undo(_), Did::Deleted) | (What::Redo(..), Did::Created))
-    }
-}
-
-impl Rewrite for Back {
-    fn rewrite(&self, before: Option<&Text>) -> Result<Rewritten, Refusal> {
-        let had = self.checkpoints.text_of(self.page).unwrap_or_else(|| Text::new("", crate::text::LineBreaks::Lf));
-        let Some(before) = before else {
-            if !self.makes() {
-                let words = format!("{} is not there any more; nothing was changed.", self.shown);
-                return Err(Refusal::new(RefusalKind::NotFound, words));
-            }
-            let text = self.text(None)?.map(|text| text.to_string()).unwrap_or_default();
-            let text = text.strip_prefix(BOM).unwrap_or(&text).to_owned();
-            let hunks = hunks("undo", "", &text);
-            return Ok(Rewritten { splices: vec![Splice { range: 0..0, text }], hunks, notes: Vec::new() });
-        };
-        let old = before.to_string();
-        // A buffer that the editor still has of a deleted file is that file; any other text is somebody else's.
-        if self.makes() && old != bare(&had.to_string()) {
-            return Err(conflict(format!("There is another {} by now; nothing was changed.", self.shown)));
-        }
-        if let What::Redo(_, Some(made)) = &self.what
-            && crate::text::hash(&old) != *made
-        {
-            return Err(conflict(format!("{} was changed since it was made again; it stays.", self.shown)));
-        }
-        if self.deletes() && matches!(self.what, What::Redo(..)) {
-            return Ok(self.rewritten(&old, ""));
-        }
-        // The change is computed without a byte order mark; the ledger has the text as the editor has it.
-        let marked = had.slice(0..BOM.len_utf8().min(had.len())).starts_with(BOM);
-        let now =
-            if marked { before.spliced(&[Splice { range: 0..0, text: BOM.to_string() }]) } else { before.clone() };
-        let after = self.text(Some(&now))?.map_or_else(|| old.clone(), |text| bare(&text.to_string()).to_owned());
-        if self.deletes() && !after.is_empty() {
-            let data = Some(ANEW.into());
-            return Err(Refusal { data, ..conflict(format!("{} has text in it that is not the call's.", self.shown)) });
-        }
-        Ok(self.rewritten(&old, &after))
-    }
-
-    fn origin(&self) -> Origin {
-        Origin::User
-    }
-}
-
-impl Back {
-    fn rewritten(&self, old: &str, new: &str) -> Rewritten {
-        let name = if matches!(self.what, What::Undo(_)) { "undo" } else { "redo" };
-        Rewritten { splices: diff::splices(old, new), hunks: hunks(name, old, new), notes: Vec::new() }
-    }
-}
-
-fn bare(text: &str) -> &str {
-    text.strip_prefix(BOM).unwrap_or(text)
-}
-
-fn conflict(words: String) -> Refusal {
-    Refusal::new(RefusalKind::Conflict, words)
 }
 
 /// What was undone, and what stays.
@@ -146,6 +43,48 @@ struct Came {
     /// Nothing was done at all, and why.
     refused: Option<String>,
     edit: Option<UndoEdit>,
+}
+
+impl Came {
+    fn refused(why: &str) -> Came {
+        Came { refused: Some(why.to_owned()), ..Came::default() }
+    }
+}
+
+/// One file of an undo.
+struct Part {
+    drawn: Drawn,
+    /// Why the file, which the call made, cannot be deleted.
+    file_stays: Option<String>,
+    came: Option<Came>,
+}
+
+/// What an undo would do with a file.
+enum Way {
+    /// Nothing, and why.
+    Settled(Came),
+    /// Nothing, for the file is as it was before: it counts as undone once the others are.
+    Gone,
+    /// This change.
+    Change(Box<Doing>, Option<String>),
+}
+
+/// A change of one file, as part of an undo.
+struct Doing {
+    change: FileChange,
+    did: Did,
+}
+
+/// What hears of the change of a file (by its number) in the moment in which it is made.
+type Heard = dyn Fn(usize, &Committed) + Send + Sync;
+
+/// Why an undo was not made.
+struct Halt {
+    refusal: Refusal,
+    /// The file, by its number, that does not fit what is there by now; nothing was begun.
+    misfit: Option<usize>,
+    /// What is there all the same.
+    edits: BTreeMap<usize, UndoEdit>,
 }
 
 impl Dispatch {
@@ -168,16 +107,20 @@ impl Dispatch {
             return Ok(result);
         }
         let number = checkpoints.number_undo();
-        for one in drawn {
-            let came = self.undo_in(&one, number).await;
+        let part = |drawn| Part { drawn, file_stays: None, came: None };
+        let mut parts: Vec<Part> = drawn.into_iter().map(part).collect();
+        self.undo_all(&mut parts, number).await;
+        for Part { drawn, came, .. } in parts {
+            let came = came.unwrap_or_else(|| Came::refused(TIRED));
             if !came.undone.is_empty() {
                 result.undo_id = Some(name(number));
             }
-            for hunk in &one.hunks {
+            for hunk in &drawn.hunks {
                 let told = told(hunk, &came);
                 if told.outcome != Outcome::Left {
                     let verdicts = &self.review.verdicts;
-                    verdicts.judged(&hunk.by.session, Verdict::Undone, &super::place(hunk));
+                    let verdict = if told.outcome == Outcome::Partly { Verdict::Partly } else { Verdict::Undone };
+                    verdicts.judged(&hunk.by.session, verdict, &super::place(hunk));
                 }
                 result.hunks.push(told);
             }
@@ -193,88 +136,184 @@ impl Dispatch {
         self.changes_changed(changed.chain(edited).collect());
     }
 
-    async fn undo_in(&self, drawn: &Drawn, number: u64) -> Came {
-        let checkpoints = &self.workspace.checkpoints;
-        let mut file_stays: Option<String> = None;
-        for _ in 0..TRIES {
-            let refused = |why: &str| Came { refused: Some(why.to_owned()), ..Came::default() };
-            let Some(planned) = checkpoints.undo_of(drawn.page, None, &drawn.which) else {
-                return refused("It is no change any more.");
-            };
-            let empty = bare(&planned.text.to_string()).is_empty();
-            let created = drawn.became.contains(&Became::Created);
-            let from = drawn.became.iter().find_map(|became| match became {
-                Became::Moved { from } => Some(from.clone()),
-                Became::Created | Became::Deleted => None,
-            });
-            let (target, fate, did) = if drawn.gone {
-                if !drawn.became.contains(&Became::Deleted) {
-                    return refused("The file was deleted since by another call; undo that first.");
+    /// Undoes what it can of all files at once. A file that does not fit because of what the person did stays as it is,
+    /// and the others go on without it; whatever else goes wrong leaves all of them as they were.
+    async fn undo_all(&self, parts: &mut [Part], number: u64) {
+        let mut tries = 0;
+        while tries < TRIES {
+            let (mut doings, mut stays, mut gone) = (Vec::new(), BTreeMap::new(), Vec::new());
+            for (at, part) in parts.iter_mut().enumerate().filter(|(_, part)| part.came.is_none()) {
+                match self.way(part) {
+                    Way::Settled(came) => part.came = Some(came),
+                    Way::Gone => gone.push(at),
+                    Way::Change(doing, stay) => {
+                        doings.push((at, *doing));
+                        stays.insert(at, stay);
+                    }
                 }
-                if created && empty {
-                    let (undone, left) = checkpoints.undone(drawn, None, Did::Nothing, number);
-                    return Came { undone, left, ..Came::default() };
-                }
-                (from.unwrap_or_else(|| drawn.target.clone()), Fate::Stays, Did::Created)
-            } else if created && empty && planned.left.is_empty() && file_stays.is_none() {
-                (drawn.target.clone(), Fate::Deleted, Did::Deleted)
-            } else if let Some(to) = from {
-                let did = Did::Moved { from: drawn.target.clone() };
-                (drawn.target.clone(), Fate::Moved { to }, did)
-            } else if planned.undone.is_empty() && !planned.left.is_empty() {
-                return Came { left: planned.left, ..Came::default() };
-            } else {
-                (drawn.target.clone(), Fate::Stays, Did::Text)
-            };
-            let stays = (created && did == Did::Text).then(|| {
-                file_stays.clone().unwrap_or_else(|| "The file stays: there is text of yours in it.".to_owned())
-            });
-            let back = self.back(drawn.page, What::Undo(drawn.which.clone()), &did, &target);
-            let came: Arc<Mutex<Option<Landing>>> = Arc::default();
-            let landed: Landed = {
-                let (came, book, drawn, did) = (Arc::clone(&came), Arc::clone(checkpoints), drawn.clone(), did.clone());
-                Arc::new(move |committed| {
-                    let undone = book.undone(&drawn, Some(&Change::of(committed)), did.clone(), number);
-                    *came.lock().unwrap_or_else(PoisonError::into_inner) = Some(undone);
+            }
+            let dids: BTreeMap<usize, Did> = doings.iter().map(|(at, doing)| (*at, doing.did.clone())).collect();
+            let landings: Arc<Mutex<BTreeMap<usize, Landing>>> = Arc::default();
+            let heard: Arc<Heard> = {
+                let (book, landings, dids) =
+                    (Arc::clone(&self.workspace.checkpoints), Arc::clone(&landings), dids.clone());
+                let drawn: BTreeMap<usize, Drawn> = dids.keys().map(|at| (*at, parts[*at].drawn.clone())).collect();
+                Arc::new(move |at, committed| {
+                    let (Some(drawn), Some(did)) = (drawn.get(&at), dids.get(&at)) else { return };
+                    let undone = book.undone(drawn, Some(&Change::of(committed)), did.clone(), number);
+                    landings.lock().unwrap_or_else(PoisonError::into_inner).insert(at, undone);
                 })
             };
-            let change = FileChange { target, rewrite: Arc::new(back), label: "Undo an agent's change".into(), fate };
-            match self.land(change, landed).await {
-                Ok(edit) => {
-                    let came = came.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
-                    return Came { undone: came.0, left: came.1, stays, edit: Some(edit), ..Came::default() };
+            let done = self.land(doings, heard).await;
+            let (edits, halt) = match done {
+                Ok(edits) => (edits, None),
+                Err(Halt { edits, refusal, misfit }) => (edits, Some((refusal, misfit))),
+            };
+            let mut landings = std::mem::take(&mut *landings.lock().unwrap_or_else(PoisonError::into_inner));
+            let stuck = !edits.is_empty();
+            for (at, edit) in edits {
+                let (undone, left) = landings.remove(&at).unwrap_or_default();
+                let stays = stays.remove(&at).flatten();
+                parts[at].came = Some(Came { undone, left, stays, edit: Some(edit), refused: None });
+            }
+            let Some((refusal, misfit)) = halt else {
+                for at in gone {
+                    let drawn = &parts[at].drawn;
+                    let (undone, left) = self.workspace.checkpoints.undone(drawn, None, Did::Nothing, number);
+                    parts[at].came = Some(Came { undone, left, ..Came::default() });
                 }
-                Err(refusal) if refusal.data.as_ref().is_some_and(|data| data == ANEW) => {}
+                return;
+            };
+            let alone = (dids.len() == 1).then(|| dids.keys().next().copied()).flatten();
+            match misfit.or(alone) {
+                _ if stuck => {}
+                _ if anew(&refusal) => {
+                    tries += 1;
+                    continue;
+                }
                 // A file that cannot be deleted can still be emptied of what the call wrote.
-                Err(refusal) if did == Did::Deleted && file_stays.is_none() => {
-                    file_stays = Some(format!("The file stays: {}", refusal.message));
+                Some(at) if dids.get(&at) == Some(&Did::Deleted) && parts[at].file_stays.is_none() => {
+                    parts[at].file_stays = Some(format!("The file stays: {}", refusal.message));
+                    continue;
                 }
-                Err(refusal) => return refused(&refusal.message),
+                Some(at) if misfit.is_some() && of_the_person(&refusal) => {
+                    parts[at].came = Some(Came::refused(&refusal.message));
+                    continue;
+                }
+                _ => {}
+            }
+            for part in parts.iter_mut().filter(|part| part.came.is_none()) {
+                part.came = Some(Came::refused(&refusal.message));
+            }
+            return;
+        }
+    }
+
+    /// What an undo would do with one file, as far as is known.
+    fn way(&self, part: &Part) -> Way {
+        let Part { drawn, file_stays, .. } = part;
+        let Some(planned) = self.workspace.checkpoints.undo_of(drawn.page, None, &drawn.which) else {
+            return Way::Settled(Came::refused("It is no change any more."));
+        };
+        let empty = bare(&planned.text.to_string()).is_empty();
+        let created = drawn.became.contains(&Became::Created);
+        let from = drawn.became.iter().find_map(|became| match became {
+            Became::Moved { from } => Some(from.clone()),
+            Became::Created | Became::Deleted | Became::Executable { .. } => None,
+        });
+        // What it was before the first of them.
+        let set = drawn.became.iter().find_map(|became| match became {
+            Became::Executable { now } => Some(!now),
+            _ => None,
+        });
+        let (target, fate, did) = if drawn.gone {
+            if !drawn.became.contains(&Became::Deleted) {
+                return Way::Settled(Came::refused("The file was deleted since by another call; undo that first."));
+            }
+            if created && empty {
+                return Way::Gone;
+            }
+            (from.unwrap_or_else(|| drawn.target.clone()), Fate::Stays, Did::Created)
+        } else if created && empty && planned.left.is_empty() && file_stays.is_none() {
+            (drawn.target.clone(), Fate::Deleted, Did::Deleted)
+        } else if let Some(to) = from {
+            let did = Did::Moved { from: drawn.target.clone() };
+            (drawn.target.clone(), Fate::Moved { to }, did)
+        } else if planned.undone.is_empty() && !planned.left.is_empty() && set.is_none() {
+            return Way::Settled(Came { left: planned.left, ..Came::default() });
+        } else {
+            (drawn.target.clone(), Fate::Stays, Did::Text)
+        };
+        let stays = (created && did == Did::Text)
+            .then(|| file_stays.clone().unwrap_or_else(|| "The file stays: there is text of yours in it.".to_owned()));
+        let what = What::Undo(drawn.which.clone());
+        let executable = match did {
+            Did::Deleted | Did::Nothing => None,
+            Did::Created => set.or(drawn.executable.then_some(true)),
+            Did::Text | Did::Moved { .. } => set,
+        };
+        let doing = self.doing(drawn.page, what, (did, executable), (target, fate), "Undo an agent's change");
+        Way::Change(Box::new(doing), stays)
+    }
+
+    fn doing(
+        &self,
+        page: u64,
+        what: What,
+        (did, executable): (Did, Option<bool>),
+        (target, fate): (Target, Fate),
+        label: &str,
+    ) -> Doing {
+        let (checkpoints, shown) = (Arc::clone(&self.workspace.checkpoints), target.shown.clone());
+        let rewrite = Arc::new(Back { checkpoints, page, what, did: did.clone(), executable, shown });
+        Doing { change: FileChange { target, rewrite, label: label.to_owned(), fate }, did }
+    }
+
+    /// Makes the changes of an undo, all or none of them; of each file, by its number, what was made.
+    async fn land(
+        &self,
+        mut doings: Vec<(usize, Doing)>,
+        heard: Arc<Heard>,
+    ) -> Result<BTreeMap<usize, UndoEdit>, Halt> {
+        if doings.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        // A name is given up before another file is made under it.
+        doings.sort_by_key(|(_, doing)| doing.change.fate == Fate::Stays);
+        let name = |key: &Key, fate: &Fate| (key.clone(), *fate == Fate::Stays);
+        let files: BTreeMap<(Key, bool), usize> =
+            doings.iter().map(|(at, doing)| (name(&doing.change.target.key, &doing.change.fate), *at)).collect();
+        let landed: Landed = {
+            let files = files.clone();
+            Arc::new(move |committed| {
+                if let Some(at) = files.get(&name(&committed.target.key, &committed.fate)) {
+                    heard(*at, committed);
+                }
+            })
+        };
+        let numbers: Vec<usize> = doings.iter().map(|(at, _)| *at).collect();
+        let changes: Vec<FileChange> = doings.into_iter().map(|(_, doing)| doing.change).collect();
+        let done = self.workspace.commit_set_then(&changes, &CancellationToken::new(), landed).await;
+        let (made, refused) = match done {
+            Ok(made) => (made, None),
+            Err(SetRefused { refusal, left, misfit }) => (left, Some((refusal, misfit))),
+        };
+        let mut edits = BTreeMap::new();
+        for committed in made {
+            self.world.changed();
+            if committed.version_after.is_none() {
+                self.tell_servers(&committed);
+            }
+            if let Some(at) = files.get(&name(&committed.target.key, &committed.fate)) {
+                edits.insert(*at, edit(committed));
             }
         }
-        Came { refused: Some("It changed again and again meanwhile; try once more.".into()), ..Came::default() }
-    }
-
-    fn back(&self, page: u64, what: What, did: &Did, target: &Target) -> Back {
-        let checkpoints = Arc::clone(&self.workspace.checkpoints);
-        Back { checkpoints, page, what, did: did.clone(), shown: target.shown.clone() }
-    }
-
-    /// Makes the change of an undo.
-    async fn land(&self, change: FileChange, landed: Landed) -> Result<UndoEdit, Refusal> {
-        let done = self.workspace.commit_set_then(&[change], &CancellationToken::new(), landed).await;
-        let done = done.map_err(|refused| refused.refusal)?;
-        self.world.changed();
-        let Some(committed) = done.into_iter().next() else {
-            return Err(Refusal::new(RefusalKind::Failed, "Nothing was changed."));
-        };
-        if committed.version_after.is_none() {
-            self.tell_servers(&committed);
+        match refused {
+            None => Ok(edits),
+            Some((refusal, misfit)) => {
+                Err(Halt { refusal, misfit: misfit.and_then(|at| numbers.get(at).copied()), edits })
+            }
         }
-        let Committed { target, fate, version_after, unsaved, unified_diff, .. } = committed;
-        let deleted = fate == Fate::Deleted;
-        let uri = if let Fate::Moved { to } = fate { to.uri } else { target.uri };
-        Ok(UndoEdit { uri, version_after, unsaved, deleted, unified_diff })
     }
 
     /// Undoes an undo.
@@ -289,15 +328,15 @@ impl Dispatch {
             return Err(ToolError::new(ErrorKind::InvalidArguments, words));
         };
         let mut result = UndoResult::default();
-        for one in redrawn {
-            let refused = match self.redo_in(&one, number).await {
+        let came = self.redo_all(&redrawn, number).await;
+        for (one, came) in redrawn.iter().zip(came) {
+            let (outcome, refused) = match came {
                 Ok(edit) => {
                     result.edits.extend(edit);
-                    None
+                    (Outcome::Restored, None)
                 }
-                Err(refusal) => Some(refusal.message),
+                Err(why) => (Outcome::Left, Some(why)),
             };
-            let outcome = if refused.is_none() { Outcome::Restored } else { Outcome::Left };
             for hunk_id in &one.hunks {
                 let uri = one.target.uri.clone();
                 result.hunks.push(UndoneHunk { hunk_id: hunk_id.clone(), uri, outcome, why: refused.clone() });
@@ -305,8 +344,7 @@ impl Dispatch {
         }
         let restored = result.hunks.iter().filter(|hunk| hunk.outcome == Outcome::Restored);
         for hunk in restored {
-            let selection =
-                crate::workspace::checkpoints::Selection { hunk: Some(hunk.hunk_id.clone()), ..Default::default() };
+            let selection = Selection { hunk: Some(hunk.hunk_id.clone()), ..Default::default() };
             for pending in checkpoints.pending(&selection) {
                 let verdicts = &self.review.verdicts;
                 verdicts.judged(&pending.by.session, Verdict::Restored, &super::place(&pending));
@@ -316,30 +354,74 @@ impl Dispatch {
         Ok(result)
     }
 
-    async fn redo_in(&self, redrawn: &Redrawn, number: u64) -> Result<Option<UndoEdit>, Refusal> {
+    /// Brings back what an undo took away, as [`Dispatch::undo_all`] undoes: what came of each file.
+    async fn redo_all(&self, redrawn: &[Redrawn], number: u64) -> Vec<Result<Option<UndoEdit>, String>> {
         let checkpoints = &self.workspace.checkpoints;
-        let fate = match &redrawn.did {
-            Did::Nothing => {
-                checkpoints.redone(redrawn.page, None, number);
-                return Ok(None);
-            }
-            Did::Text | Did::Deleted => Fate::Stays,
-            Did::Created => Fate::Deleted,
-            Did::Moved { from } => Fate::Moved { to: from.clone() },
-        };
-        if redrawn.did != Did::Deleted {
-            self.look_at(redrawn.page, &redrawn.target).await;
+        for one in redrawn.iter().filter(|one| !matches!(one.did, Did::Nothing | Did::Deleted)) {
+            self.look_at(one.page, &one.target).await;
         }
-        let what = What::Redo(number, redrawn.made.clone());
-        let back = self.back(redrawn.page, what, &redrawn.did, &redrawn.target);
-        let landed: Landed = {
-            let (book, page) = (Arc::clone(checkpoints), redrawn.page);
-            Arc::new(move |committed| book.redone(page, Some(&Change::of(committed)), number))
+        let pages: Vec<u64> = redrawn.iter().map(|one| one.page).collect();
+        let heard: Arc<Heard> = {
+            let (book, pages) = (Arc::clone(checkpoints), pages.clone());
+            Arc::new(move |at, committed| book.redone(pages[at], Some(&Change::of(committed)), number))
         };
-        let label = "Bring an agent's change back".to_owned();
-        let change = FileChange { target: redrawn.target.clone(), rewrite: Arc::new(back), label, fate };
-        self.land(change, landed).await.map(Some)
+        let mut came: Vec<Option<Result<Option<UndoEdit>, String>>> = redrawn.iter().map(|_| None).collect();
+        loop {
+            let open = redrawn.iter().enumerate().filter(|(at, _)| came[*at].is_none());
+            let doings = open.filter_map(|(at, one)| {
+                let fate = match &one.did {
+                    Did::Nothing => return None,
+                    Did::Text | Did::Deleted => Fate::Stays,
+                    Did::Created => Fate::Deleted,
+                    Did::Moved { from } => Fate::Moved { to: from.clone() },
+                };
+                let what = What::Redo(number, one.made.clone());
+                let place = (one.target.clone(), fate);
+                let did = (one.did.clone(), one.executable);
+                Some((at, self.doing(one.page, what, did, place, "Bring an agent's change back")))
+            });
+            let done = self.land(doings.collect(), Arc::clone(&heard)).await;
+            let (edits, halt) = match done {
+                Ok(edits) => (edits, None),
+                Err(Halt { edits, refusal, misfit }) => (edits, Some((refusal, misfit))),
+            };
+            let stuck = !edits.is_empty();
+            for (at, edit) in edits {
+                came[at] = Some(Ok(Some(edit)));
+            }
+            match halt {
+                None => {
+                    for (at, one) in came.iter_mut().enumerate().filter(|(_, one)| one.is_none()) {
+                        checkpoints.redone(pages[at], None, number);
+                        *one = Some(Ok(None));
+                    }
+                }
+                Some((refusal, Some(at))) if !stuck && of_the_person(&refusal) => {
+                    came[at] = Some(Err(refusal.message));
+                    continue;
+                }
+                Some((refusal, _)) => {
+                    for one in came.iter_mut().filter(|one| one.is_none()) {
+                        *one = Some(Err(refusal.message.clone()));
+                    }
+                }
+            }
+            return came.into_iter().flatten().collect();
+        }
     }
+}
+
+/// Whether a file that does not fit is as it is by somebody's doing, and not for want of a right or a disk.
+fn of_the_person(refusal: &Refusal) -> bool {
+    matches!(refusal.kind, RefusalKind::Conflict | RefusalKind::NotFound)
+}
+
+/// What an undo made of a file, for a person.
+fn edit(committed: Committed) -> UndoEdit {
+    let Committed { target, fate, version_after, unsaved, unified_diff, .. } = committed;
+    let deleted = fate == Fate::Deleted;
+    let uri = if let Fate::Moved { to } = fate { to.uri } else { target.uri };
+    UndoEdit { uri, version_after, unsaved, deleted, unified_diff }
 }
 
 /// What became of a hunk, for a person.

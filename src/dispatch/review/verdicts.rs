@@ -1,7 +1,12 @@
 //! What a person said of an agent's changes, told to its model once, with the next result of its session.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tracing::warn;
 
 /// At most so many places are named of one kind; of the rest the number is told.
 const NAMED: usize = 8;
@@ -13,12 +18,16 @@ const WORDS: usize = 300;
 const REMEMBERED: usize = 1000;
 
 /// What a person did with a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Verdict {
     /// It is kept.
     Kept,
+    /// It is kept as the person has changed it.
+    Changed,
     /// It was undone.
     Undone,
+    /// It was undone, but for what the person had changed of it.
+    Partly,
     /// It was undone, and then brought back.
     Restored,
 }
@@ -27,7 +36,9 @@ impl Verdict {
     fn words(self) -> &'static str {
         match self {
             Verdict::Kept => "kept",
+            Verdict::Changed => "changed and kept",
             Verdict::Undone => "undid",
+            Verdict::Partly => "undid, but for what they had changed of it,",
             Verdict::Restored => "brought back",
         }
     }
@@ -37,6 +48,8 @@ impl Verdict {
 #[derive(Debug, Default)]
 pub struct Verdicts {
     inner: Mutex<BySession>,
+    /// They are not kept as they are.
+    dirty: AtomicBool,
 }
 
 /// By session: what was said of which place.
@@ -46,6 +59,7 @@ impl Verdicts {
     /// A person judged a change of a session: where it is (`a.txt line 3`).
     pub fn judged(&self, session: &str, verdict: Verdict, place: &str) {
         let mut inner = self.lock();
+        self.dirty.store(true, Ordering::Release);
         let said = inner.entry(session.to_owned()).or_default();
         let place = short(place);
         // The last word counts.
@@ -58,11 +72,12 @@ impl Verdicts {
     /// What a session has not been told yet, in words.
     pub fn take(&self, session: &str) -> Option<String> {
         let said = self.lock().remove(session)?;
+        self.dirty.store(true, Ordering::Release);
         let mut kinds: BTreeMap<Verdict, Vec<String>> = BTreeMap::new();
         for (verdict, place) in said {
             kinds.entry(verdict).or_default().push(place);
         }
-        let undone = kinds.contains_key(&Verdict::Undone);
+        let undone = [Verdict::Undone, Verdict::Partly].iter().any(|verdict| kinds.contains_key(verdict));
         let parts: Vec<String> = kinds.into_iter().map(|(verdict, places)| part(verdict, &places)).collect();
         let rest = if undone { " Do not make what was undone again unless you are asked to." } else { "" };
         (!parts.is_empty()).then(|| format!("Since then, of your changes the user {}.{rest}", parts.join("; ")))
@@ -70,7 +85,34 @@ impl Verdicts {
 
     /// A session was dropped.
     pub fn forget(&self, session: &str) {
-        self.lock().remove(session);
+        if self.lock().remove(session).is_some() {
+            self.dirty.store(true, Ordering::Release);
+        }
+    }
+
+    /// What is to be kept over a restart, where it is other than when this was last asked; null: nothing.
+    pub(super) fn to_keep(&self) -> Option<Value> {
+        let inner = self.lock();
+        if !self.dirty.swap(false, Ordering::AcqRel) {
+            return None;
+        }
+        let value = if inner.is_empty() { Value::Null } else { serde_json::to_value(&*inner).unwrap_or_default() };
+        Some(value)
+    }
+
+    /// What was kept is here; what was said since comes behind it.
+    pub(super) fn restore(&self, value: Value) {
+        match serde_json::from_value::<BySession>(value) {
+            Ok(kept) => {
+                let newer = std::mem::replace(&mut *self.lock(), kept);
+                for (session, said) in newer {
+                    for (verdict, place) in said {
+                        self.judged(&session, verdict, &place);
+                    }
+                }
+            }
+            Err(error) => warn!(%error, "what was kept of a person's review cannot be read"),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, BySession> {
@@ -119,6 +161,30 @@ mod tests {
         verdicts.judged("one", Verdict::Kept, "a");
         verdicts.forget("one");
         assert_eq!(verdicts.take("one"), None);
+    }
+
+    #[test]
+    fn what_is_not_told_yet_is_kept_and_only_once() {
+        let verdicts = Verdicts::default();
+        assert_eq!(verdicts.to_keep(), None);
+        verdicts.judged("one", Verdict::Changed, "a.txt line 3");
+        verdicts.judged("two", Verdict::Partly, "b.txt line 1");
+        let kept = verdicts.to_keep().unwrap();
+        assert_eq!(verdicts.to_keep(), None);
+        let later = Verdicts::default();
+        later.judged("two", Verdict::Restored, "b.txt line 1");
+        later.restore(kept);
+        assert_eq!(
+            later.take("one").as_deref(),
+            Some("Since then, of your changes the user changed and kept a.txt line 3.")
+        );
+        assert_eq!(
+            later.take("two").as_deref(),
+            Some("Since then, of your changes the user brought back b.txt line 1.")
+        );
+        assert_eq!((later.to_keep(), later.to_keep()), (Some(Value::Null), None));
+        later.restore(Value::Bool(true));
+        assert_eq!(later.take("one"), None);
     }
 
     #[test]

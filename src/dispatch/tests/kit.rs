@@ -19,7 +19,7 @@ use crate::editor::{
 use crate::languages::{Languages, Wait, WaitMode};
 use crate::permissions::{Rule, Trust};
 use crate::ports::{MemoryDisk, Ports, Seeded, SystemClock};
-use crate::text::TextEdit;
+use crate::text::{Splice, Text, TextEdit};
 use crate::tool::{Access, AnyTool, Capability, Content, Context, Outcome, Plan, ToolError, Traits};
 use crate::tools;
 use crate::workspace::documents::ContentChange;
@@ -34,6 +34,9 @@ pub(super) type Formatter = Box<dyn Fn(&Snapshot) -> Option<Result<Option<Vec<Te
 /// What the editor does when it is asked to save a document, and answers; `None`: nothing, ever.
 pub(super) type Saver = Box<dyn Fn(&Snapshot) -> Option<Result<SaveResult, AskError>> + Send + Sync>;
 
+/// What the editor does with an edit, and answers; `None`: nothing, ever. The first says how often it was asked before.
+pub(super) type Applier = Box<dyn Fn(usize, &Documents, &ApplyEdit) -> Option<EditReply> + Send + Sync>;
+
 /// An editor that applies edits at once and echoes them.
 pub(super) struct FakeEditor {
     pub abilities: Mutex<Abilities>,
@@ -43,6 +46,9 @@ pub(super) struct FakeEditor {
     /// When set, a question is never answered; the notice tells that it came.
     pub silent: Mutex<Option<Arc<Notify>>>,
     pub told: Mutex<Vec<News>>,
+    pub applier: Mutex<Option<Applier>>,
+    /// The edits that it was asked for.
+    pub edits: Mutex<Vec<ApplyEdit>>,
     pub formatter: Mutex<Option<Formatter>>,
     pub saver: Mutex<Option<Saver>>,
     documents: Arc<Documents>,
@@ -55,21 +61,19 @@ impl Editor for FakeEditor {
     }
 
     async fn apply_edit(&self, edit: ApplyEdit, _: Duration) -> Result<EditReply, AskError> {
-        let Some(document) = self.documents.all().into_iter().find(|document| document.uri == edit.uri) else {
-            return Ok(EditReply { applied: false, reason: Some("not open".into()) });
+        let before = {
+            let mut edits = self.edits.lock().unwrap();
+            edits.push(edit.clone());
+            edits.len() - 1
         };
-        if document.version != edit.version {
-            return Ok(EditReply { applied: false, reason: Some("another version".into()) });
+        let reply = match &*self.applier.lock().unwrap() {
+            Some(applier) => applier(before, &self.documents, &edit),
+            None => Some(apply(&self.documents, &edit, &[])),
+        };
+        match reply {
+            Some(reply) => Ok(reply),
+            None => std::future::pending().await,
         }
-        // All edits are addressed in the text before: applied from the end, none moves another.
-        let changes = edit
-            .edits
-            .into_iter()
-            .rev()
-            .map(|edit| ContentChange { range: Some(edit.range), text: edit.new_text })
-            .collect();
-        self.documents.change(&document.key, document.version + 1, changes);
-        Ok(EditReply { applied: true, reason: None })
     }
 
     async fn resync(&self, _: &str, _: Duration) -> Result<Resync, AskError> {
@@ -124,6 +128,45 @@ impl Editor for FakeEditor {
     fn tell(&self, news: News) {
         self.told.lock().unwrap().push(news);
     }
+}
+
+/// Applies an edit and tells it, with what the user typed (`old` to `new`) in the same notification.
+pub(super) fn apply(documents: &Documents, edit: &ApplyEdit, typed: &[(&str, &str)]) -> EditReply {
+    let refused = |why: &str| EditReply { applied: false, reason: Some(why.to_owned()) };
+    let Some(document) = documents.all().into_iter().find(|document| document.uri == edit.uri) else {
+        return refused("not open");
+    };
+    if document.version != edit.version {
+        return refused("another version");
+    }
+    // All edits are addressed in the text before: applied from the end, none moves another.
+    let edits = edit.edits.iter().rev();
+    let mut changes: Vec<ContentChange> =
+        edits.map(|edit| ContentChange { range: Some(edit.range), text: edit.new_text.clone() }).collect();
+    let mut text = document.text;
+    for edit in edit.edits.iter().rev() {
+        text.splice(&text.splice_of(edit, documents.counting().encoding).0);
+    }
+    for (old, new) in typed {
+        let change = typing(&text, old, new, documents);
+        text.splice(&text.splice_of(&change, documents.counting().encoding).0);
+        changes.push(ContentChange { range: Some(change.range), text: change.new_text });
+    }
+    documents.change(&document.key, document.version + 1, changes);
+    EditReply { applied: true, reason: None }
+}
+
+/// The user types in an open document.
+pub(super) fn types(documents: &Documents, key: &Key, old: &str, new: &str) {
+    let document = documents.get(key).unwrap();
+    let TextEdit { range, new_text } = typing(&document.text, old, new, documents);
+    documents.change(key, document.version + 1, vec![ContentChange { range: Some(range), text: new_text }]);
+}
+
+fn typing(text: &Text, old: &str, new: &str, documents: &Documents) -> TextEdit {
+    let start = text.to_string().find(old).unwrap_or_else(|| panic!("{old:?} is not in {text:?}"));
+    let splice = Splice { range: start..start + old.len(), text: new.to_owned() };
+    text.edit_of(&splice, documents.counting().encoding)
 }
 
 pub(super) fn decided(params: &ApproveParams, decision: Consent) -> ApproveResult {
@@ -282,6 +325,8 @@ impl Desk {
             asked: Mutex::default(),
             silent: Mutex::default(),
             told: Mutex::default(),
+            applier: Mutex::default(),
+            edits: Mutex::default(),
             formatter: Mutex::default(),
             saver: Mutex::default(),
             documents: Arc::clone(&documents),

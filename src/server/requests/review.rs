@@ -164,6 +164,7 @@ fn proposed(hunk: &ProposedHunk) -> &'static str {
         HunkKind::Created => "proposed new file",
         HunkKind::Deleted => "proposed deletion",
         HunkKind::Moved => "proposed move",
+        HunkKind::Mode => "proposed mode",
     }
 }
 
@@ -234,6 +235,7 @@ fn what(kind: HunkKind) -> &'static str {
         HunkKind::Created => " new file",
         HunkKind::Deleted => " deletion",
         HunkKind::Moved => " move",
+        HunkKind::Mode => " mode",
     }
 }
 

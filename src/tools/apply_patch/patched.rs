@@ -1,5 +1,7 @@
 //! The change of one file that a patch asks for, whatever the text is by then. Pure.
 
+use std::sync::Arc;
+
 use serde_json::json;
 
 use crate::patch::{self, Applied, Fault, FaultKind, FilePatch, PlacedHunk};
@@ -14,6 +16,28 @@ pub(super) struct Patched {
     pub(super) shown: String,
     /// The parts; one at least.
     pub(super) patches: Vec<FilePatch>,
+}
+
+/// A change that also says whether the file can be run, or nothing but that.
+pub(super) struct Moded {
+    /// The change of the text.
+    pub(super) then: Option<Arc<dyn Rewrite>>,
+    /// Whether it can.
+    pub(super) executable: bool,
+}
+
+impl Rewrite for Moded {
+    fn rewrite(&self, before: Option<&Text>) -> Result<Rewritten, Refusal> {
+        match (&self.then, before) {
+            (Some(then), _) => then.rewrite(before),
+            (None, Some(_)) => Ok(Rewritten::default()),
+            (None, None) => Err(Refusal::new(RefusalKind::NotFound, "There is no such file any more.")),
+        }
+    }
+
+    fn executable(&self) -> Option<bool> {
+        Some(self.executable)
+    }
 }
 
 /// The refusal that a fault is; with the file it is about.
@@ -90,11 +114,10 @@ impl Rewrite for Patched {
         for splice in &mut splices {
             splice.range = splice.range.start + mark..splice.range.end + mark;
         }
-        let mode = self.patches.iter().find_map(|patch| patch.mode.as_deref()).filter(|mode| *mode != "100644");
-        let gone = self.patches.iter().any(|patch| patch.kind == patch::Kind::Delete);
-        let notes = mode
-            .filter(|_| !gone)
-            .map(|mode| format!("the mode {mode} of the patch was not set, which takes a command (chmod)"));
-        Ok(Rewritten { splices, hunks: places, notes: notes.into_iter().collect() })
+        Ok(Rewritten { splices, hunks: places, notes: Vec::new() })
+    }
+
+    fn executable(&self) -> Option<bool> {
+        self.patches.iter().rev().find_map(FilePatch::executable)
     }
 }

@@ -77,6 +77,8 @@ pub struct Drawn {
     pub became: Vec<Became>,
     /// Whether the file is not there, since it was deleted.
     pub gone: bool,
+    /// Whether it could be run when it was last known to be or not to be.
+    pub executable: bool,
     /// All that is selected, as it is.
     pub hunks: Vec<Pending>,
 }
@@ -92,6 +94,8 @@ pub struct Redrawn {
     pub did: Did,
     /// The hash of the text with which the undo made the file again, where it did.
     pub made: Option<String>,
+    /// Whether the file is to be one that can be run again, or none; absent where the undo had nothing to do with that.
+    pub executable: Option<bool>,
     /// The names of the hunks that it was about.
     pub hunks: Vec<String>,
 }
@@ -158,6 +162,16 @@ impl Checkpoints {
         let names = ids.into_iter().map(|id| page.name(id)).collect();
         self.index(&mut book);
         names
+    }
+
+    /// A change of ours of an open document was made and taken back again, between these two of the editor's versions:
+    /// none of it is the user's.
+    pub fn taken_back(&self, key: &Key, versions: Option<(i32, i32)>) {
+        let mut book = self.lock();
+        let number = book.live.get(key).copied();
+        if let Some((page, versions)) = number.and_then(|number| book.pages.get_mut(&number)).zip(versions) {
+            page.taken_back(versions);
+        }
     }
 
     /// The files of what is selected that have to be looked at: no editor tells how a closed one changes.
@@ -248,8 +262,8 @@ impl Checkpoints {
             let fates = page.fates.iter().filter(|fate| which.contains(&fate.id));
             let became = fates.map(|fate| fate.became.clone()).collect();
             let hunks = page.pending(selection);
-            let (target, gone) = (page.target.clone(), page.gone);
-            out.push(Drawn { page: *number, target, which, became, gone, hunks });
+            let (target, gone, executable) = (page.target.clone(), page.gone, page.executable);
+            out.push(Drawn { page: *number, target, which, became, gone, executable, hunks });
         }
         out
     }
@@ -310,6 +324,9 @@ impl Checkpoints {
         let fates: Vec<Fated> =
             page.fates.extract_if(.., |fate| drawn.which.contains(&fate.id) && !stays.contains(&fate.id)).collect();
         undone.extend(fates.iter().map(|fate| fate.id));
+        if let Some(change) = change {
+            page.runs(change);
+        }
         match (change, &did) {
             (Some(change), Did::Created) => {
                 page.gone = false;
@@ -351,7 +368,12 @@ impl Checkpoints {
                 let ids: BTreeSet<MarkId> = marks.into_iter().chain(undone.fates.iter().map(|fate| fate.id)).collect();
                 let hunks = ids.into_iter().map(|id| page.name(id)).collect();
                 let (target, did, made) = (page.target.clone(), undone.did.clone(), undone.made.clone());
-                out.push(Redrawn { page: *number, target, did, made, hunks });
+                let set = undone.fates.iter().rev().find_map(|fate| match fate.became {
+                    Became::Executable { now } => Some(now),
+                    _ => None,
+                });
+                let executable = set.or((did == Did::Deleted && page.executable).then_some(true));
+                out.push(Redrawn { page: *number, target, did, made, executable, hunks });
             }
         }
         out
@@ -364,6 +386,9 @@ impl Checkpoints {
         let Some(page) = book.pages.get_mut(&page) else { return };
         let Some(at) = page.undos.iter().position(|undone| undone.undo == undo) else { return };
         let Undone { ledger, fates, did, .. } = page.undos.remove(at);
+        if let Some(change) = change {
+            page.runs(change);
+        }
         if let Some(change) = change.filter(|_| did != Did::Created) {
             page.advance(change);
         }

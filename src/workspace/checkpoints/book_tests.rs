@@ -85,7 +85,15 @@ impl Desk {
 
 fn change(target: &Target, before: Text, after: Text, versions: (i32, i32)) -> Change {
     let splices = diff::splices(&before.to_string(), &after.to_string());
-    Change { target: target.clone(), fate: Fate::Stays, before: Some(before), after, splices, versions: Some(versions) }
+    Change {
+        target: target.clone(),
+        fate: Fate::Stays,
+        before: Some(before),
+        after,
+        splices,
+        versions: Some(versions),
+        executable: None,
+    }
 }
 
 fn by(call: &str) -> By {
@@ -187,6 +195,7 @@ fn on_disk(path: &str, fate: Fate, before: Option<&str>, after: &str) -> Change 
         after: text(after),
         splices: diff::splices(before.unwrap_or_default(), after),
         versions: None,
+        executable: None,
     }
 }
 

@@ -26,6 +26,8 @@ struct KeptPage {
     uri: String,
     stamp: u64,
     gone: bool,
+    #[serde(default)]
+    executable: bool,
     breaks: LineBreaks,
     fates: Vec<KeptFate>,
     undos: Vec<KeptUndo>,
@@ -44,6 +46,7 @@ enum KeptBecame {
     Created,
     Deleted,
     Moved(String),
+    Executable(bool),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -77,6 +80,7 @@ fn keep_fate(fate: &Fated) -> Option<KeptFate> {
         Became::Created => KeptBecame::Created,
         Became::Deleted => KeptBecame::Deleted,
         Became::Moved { from } => KeptBecame::Moved(uri(from)?),
+        Became::Executable { now } => KeptBecame::Executable(*now),
     };
     Some(KeptFate { id: fate.id, by: fate.by.clone(), became })
 }
@@ -102,6 +106,7 @@ fn page_value(page: &Page) -> Option<(String, Value, usize)> {
         uri,
         stamp: page.stamp,
         gone: page.gone,
+        executable: page.executable,
         breaks: page.ledger.text().breaks(),
         fates: page.fates.iter().filter_map(keep_fate).collect(),
         undos: page.undos.iter().filter_map(keep_undo).collect(),
@@ -189,13 +194,14 @@ pub(super) fn restore(book: &mut Book, parts: BTreeMap<String, Value>, resolve: 
 }
 
 fn page_of(kept: KeptPage, resolve: &impl Fn(&str) -> Option<Target>) -> Option<Page> {
-    let KeptPage { number, uri, stamp, gone, breaks, fates, undos, ledger } = kept;
+    let KeptPage { number, uri, stamp, gone, executable, breaks, fates, undos, ledger } = kept;
     let fate = |kept: KeptFate| {
         let KeptFate { id, by, became } = kept;
         let became = match became {
             KeptBecame::Created => Became::Created,
             KeptBecame::Deleted => Became::Deleted,
             KeptBecame::Moved(from) => Became::Moved { from: resolve(&from)? },
+            KeptBecame::Executable(now) => Became::Executable { now },
         };
         Some(Fated { id, by, became })
     };
@@ -214,6 +220,7 @@ fn page_of(kept: KeptPage, resolve: &impl Fn(&str) -> Option<Target>) -> Option<
     let mut page = Page::new(number, resolve(&uri)?, ledger, false);
     page.stamp = stamp;
     page.gone = gone;
+    page.executable = executable;
     page.fates = fates.into_iter().filter_map(fate).collect();
     page.undos = undos.into_iter().filter_map(undone).collect();
     Some(page)

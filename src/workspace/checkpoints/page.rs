@@ -34,6 +34,9 @@ pub struct Change {
     pub splices: Vec<Splice>,
     /// The editor's versions before it and after it; `None` on the disk.
     pub versions: Option<(i32, i32)>,
+    /// Of a file that was given or lost the right to be run, or was deleted and had it: whether it had it before, and
+    /// has it now.
+    pub executable: Option<(bool, bool)>,
 }
 
 impl Change {
@@ -46,6 +49,7 @@ impl Change {
             after: committed.after.clone(),
             splices: committed.splices.clone(),
             versions: committed.version_before.zip(committed.version_after),
+            executable: committed.executable,
         }
     }
 
@@ -84,6 +88,11 @@ pub enum Became {
     Moved {
         /// From where.
         from: Target,
+    },
+    /// It was given the right to be run, or lost it.
+    Executable {
+        /// Which of the two.
+        now: bool,
     },
 }
 
@@ -176,6 +185,8 @@ pub(super) struct Page {
     pub(super) gone: bool,
     /// It was looked for and not found.
     pub(super) missing: bool,
+    /// Whether it could be run when a change last had to do with that: then it can be when it is made again.
+    pub(super) executable: bool,
     /// Rises with each change of any page by an agent or a person's word.
     pub(super) stamp: u64,
     /// It is not kept as it is.
@@ -215,6 +226,7 @@ impl Page {
             undos: Vec::new(),
             gone: false,
             missing: false,
+            executable: false,
             stamp: 0,
             dirty: false,
             open,
@@ -263,6 +275,22 @@ impl Page {
             self.aside.push_back(Seen { version, steps: None, after });
         } else {
             self.aside.push_back(Seen { version, steps, after });
+        }
+    }
+
+    /// What was told of the versions after the first and up to the second was a change of ours that came to nothing:
+    /// what is left of it, if anything, is what the user typed meanwhile.
+    pub(super) fn taken_back(&mut self, (before, after): (i32, i32)) {
+        let within = |seen: &Seen| before < seen.version && seen.version <= after;
+        let Some(first) = self.aside.iter().position(within) else { return };
+        let count = self.aside.iter().skip(first).take_while(|seen| within(seen)).count();
+        // What came before it may be taken in already, but not this.
+        if self.ahead.as_ref().is_some_and(|(taken, _)| *taken > first) {
+            self.ahead = None;
+        }
+        let last = self.aside.drain(first..first + count).next_back();
+        if let Some(last) = last {
+            self.aside.insert(first, Seen { steps: None, ..last });
         }
     }
 
@@ -345,6 +373,13 @@ impl Page {
         }
     }
 
+    /// What a change says of the right to run the file.
+    pub(super) fn runs(&mut self, change: &Change) {
+        if let Some((was, is)) = change.executable {
+            self.executable = if change.fate == Fate::Deleted { was } else { is };
+        }
+    }
+
     /// A call changed the file, or a formatter (`folded`) what it had made of it. The names of the hunks that are new.
     pub(super) fn made(&mut self, change: &Change, by: &By, folded: bool) -> Vec<MarkId> {
         // Deleted and made anew, the file has changed.
@@ -366,6 +401,12 @@ impl Page {
         if change.fate != Fate::Deleted {
             ids = if folded { self.ledger.folded(&splices, by) } else { self.ledger.agent(&splices, by) };
             self.landed(change);
+        }
+        self.runs(change);
+        if let Some((_, now)) = change.executable.filter(|_| change.fate != Fate::Deleted && !created) {
+            let id = self.ledger.named();
+            ids.push(id);
+            self.fates.push(Fated { id, by: by.clone(), became: Became::Executable { now } });
         }
         let became = match &change.fate {
             Fate::Stays if created => Became::Created,

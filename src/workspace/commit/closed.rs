@@ -66,6 +66,8 @@ pub(super) async fn commit(desk: &Desk, change: &FileChange) -> Result<Option<Co
         version_before: None,
         version_after: None,
         unsaved: false,
+        late: false,
+        executable: None,
         hunks: shaped.rewritten.hunks,
         notes,
     }))

@@ -94,6 +94,11 @@ enum StepHead {
         path: String,
         new: usize,
     },
+    Mode {
+        path: String,
+        executable: bool,
+        was: Option<u32>,
+    },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -134,6 +139,9 @@ impl Record {
                     in_place: *in_place,
                 },
                 Step::Create { path, new } => StepHead::Create { path: uri_of_path(path), new: put(new) },
+                Step::Mode { path, executable, was } => {
+                    StepHead::Mode { path: uri_of_path(path), executable: *executable, was: *was }
+                }
             })
             .collect();
         let documents = self
@@ -194,6 +202,7 @@ impl Record {
                     Step::Write { path: path_of(&path)?, old: content(old)?, new: content(new)?, mode, in_place }
                 }
                 StepHead::Create { path, new } => Step::Create { path: path_of(&path)?, new: content(new)? },
+                StepHead::Mode { path, executable, was } => Step::Mode { path: path_of(&path)?, executable, was },
             })
         });
         let documents = head.documents.into_iter().map(|held| {

@@ -65,6 +65,8 @@ pub(super) async fn commit(
                         );
                         return Err(told(RefusalKind::Unknown, shown, &words, &before.text, &watch.now.text).await);
                     }
+                    let versions = Some((before.version, watch.now.version));
+                    desk.checkpoints.taken_back(&change.target.key, versions);
                     notes.push(format!(
                         "The editor first applied the edit to a text it was not meant for, {place}; that was \
                          taken back."
@@ -210,10 +212,13 @@ pub(super) async fn take_back(
     Err("the text kept changing".to_owned())
 }
 
+/// What is told of a change that the text already has.
+pub(super) const ALREADY_SO: &str = "The text was already so; nothing was changed.";
+
 /// A change that the text already has.
 fn nothing(desk: &Desk, change: &FileChange, now: &Snapshot, shaped: Shaped, mut notes: Vec<String>) -> Committed {
     notes.extend(shaped.rewritten.notes);
-    notes.push("The text was already so; nothing was changed.".to_owned());
+    notes.push(ALREADY_SO.to_owned());
     Committed {
         target: change.target.clone(),
         fate: super::Fate::Stays,
@@ -223,6 +228,8 @@ fn nothing(desk: &Desk, change: &FileChange, now: &Snapshot, shaped: Shaped, mut
         version_before: Some(now.version),
         version_after: Some(now.version),
         unsaved: unsaved(desk, now),
+        late: false,
+        executable: None,
         hunks: shaped.rewritten.hunks,
         notes,
         unified_diff: String::new(),
@@ -276,6 +283,8 @@ async fn done(
         version_before: Some(before.version),
         version_after,
         unsaved: version_after.is_some() && unsaved(desk, before),
+        late: false,
+        executable: None,
         hunks: shaped.rewritten.hunks,
         notes,
     })
@@ -357,7 +366,7 @@ async fn refuse(
                 desk.settings.commit.echo_ms
             );
             let shut = turn.shut(&words);
-            late::follow(desk.clone(), change, watch, delivery, shut);
+            late::follow(desk.clone(), change, before, watch, delivery, shut);
             told(RefusalKind::Unknown, &words).await
         }
         Fate::Closed

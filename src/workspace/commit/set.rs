@@ -42,24 +42,27 @@ pub struct SetRefused {
     pub refusal: Refusal,
     /// What is there all the same.
     pub left: Vec<Committed>,
+    /// Which of the changes it was (0-based), where the change itself does not fit what is there by now: nothing was
+    /// begun then, and without it the others may be made. `None`: something went wrong on the way.
+    pub misfit: Option<usize>,
 }
 
 impl From<Refusal> for SetRefused {
     fn from(refusal: Refusal) -> SetRefused {
-        SetRefused { refusal, left: Vec::new() }
+        SetRefused { refusal, left: Vec::new(), misfit: None }
     }
 }
 
 /// What several changes would do now, each of them; they are composed already.
 pub(in crate::workspace) async fn preview_set(desk: &Desk, changes: &[FileChange]) -> Result<Vec<Preview>, Refusal> {
     if let [change] = changes
-        && change.fate == Fate::Stays
+        && plain(change)
     {
         return Ok(vec![super::preview(desk, change).await?]);
     }
     let (desk, changes) = (desk.clone(), changes.to_vec());
     apart(move || {
-        let previews = plan(&desk, changes)?.items.into_iter().map(|item| {
+        let previews = plan(&desk, changes).map_err(|(_, refusal)| refusal)?.items.into_iter().map(|item| {
             let unified_diff = diff(&item);
             Preview { before: item.before, after: item.shaped.after, rewritten: item.shaped.rewritten, unified_diff }
         });
@@ -68,11 +71,24 @@ pub(in crate::workspace) async fn preview_set(desk: &Desk, changes: &[FileChange
     .await
 }
 
+/// Whether a change is one of a text and of nothing else.
+fn plain(change: &FileChange) -> bool {
+    change.fate == Fate::Stays && change.rewrite.executable().is_none()
+}
+
 /// The change as a unified diff, with what becomes of the file itself.
 fn diff(item: &Item) -> String {
     let shown = &item.change.target.shown;
     let empty = Text::new("", item.shaped.after.breaks());
-    with_fate(&item.change, shape::unified(shown, item.before.as_ref().unwrap_or(&empty), &item.shaped.after))
+    let mode = item.executable.filter(|_| item.change.fate != Fate::Deleted).map(|(was, is)| moded(shown, was, is));
+    let diff = shape::unified(shown, item.before.as_ref().unwrap_or(&empty), &item.shaped.after);
+    with_fate(&item.change, mode.unwrap_or_default() + &diff)
+}
+
+/// That a file was given or lost the right to be run, as git says it.
+fn moded(shown: &str, was: bool, is: bool) -> String {
+    let mode = |runs| if runs { "100755" } else { "100644" };
+    format!("old mode {} of {shown}\nnew mode {}\n", mode(was), mode(is))
 }
 
 /// A diff, and before it what becomes of the file itself.
@@ -93,7 +109,7 @@ pub(in crate::workspace) async fn commit_set(
     cancel: &CancellationToken,
 ) -> Result<Vec<Committed>, SetRefused> {
     if let [change] = changes.as_slice()
-        && change.fate == Fate::Stays
+        && plain(change)
     {
         return Ok(vec![super::commit(desk, change.clone(), cancel).await?]);
     }
@@ -178,7 +194,11 @@ struct Set<'a> {
 impl Set<'_> {
     async fn make(&self, changes: &[FileChange]) -> Result<Vec<Committed>, Stopped> {
         let (desk, all) = (self.desk.clone(), changes.to_vec());
-        let plan = Arc::new(apart(move || plan(&desk, all)).await.map_err(whole)?);
+        let planned = apart(move || Ok(plan(&desk, all))).await.map_err(whole)?;
+        let plan = Arc::new(
+            planned
+                .map_err(|(at, refusal)| Stopped::For(SetRefused { refusal, left: Vec::new(), misfit: Some(at) }))?,
+        );
         let journal = self.begin(&plan).await.map_err(whole)?;
         if self.cancel.is_cancelled() {
             let words = "Cancelled before anything was changed.";
@@ -325,6 +345,7 @@ impl Set<'_> {
         Stopped::For(SetRefused {
             refusal: told(refusal, plan, &left, &reasons, kept),
             left: left.into_values().collect(),
+            misfit: None,
         })
     }
 
@@ -341,7 +362,11 @@ impl Set<'_> {
         let rewrite = Arc::new(Reverse::new(before, &committed.after, known));
         let back = FileChange { rewrite, label: format!("Undo: {}", change.label), ..change.clone() };
         match in_turn(self.desk, turn, &back, &CancellationToken::new()).await {
-            Ok(_) => Ok(()),
+            Ok(done) => {
+                let versions = committed.version_before.zip(done.version_after);
+                self.desk.checkpoints.taken_back(&change.target.key, versions);
+                Ok(())
+            }
             // It was never saved, and is gone with its buffer.
             Err(refusal) if !open && refusal.kind == RefusalKind::NotFound => Ok(()),
             Err(refusal) => Err(refusal),
@@ -368,8 +393,21 @@ impl Set<'_> {
             Ok(items.collect::<Vec<_>>())
         };
         let closed = apart(closed).await.unwrap_or_else(|_| vec![None; plan.items.len()]);
-        let done: Vec<Committed> =
-            closed.into_iter().enumerate().filter_map(|(at, closed)| closed.or_else(|| open.remove(&at))).collect();
+        let opened = |(at, mut committed): (usize, Committed)| {
+            let item = &plan.items[at];
+            committed.notes.extend(item.notes.iter().cloned());
+            if let Some((was, is)) = item.executable {
+                committed.executable = Some((was, is));
+                committed.notes.retain(|note| note != open::ALREADY_SO);
+                committed.unified_diff.insert_str(0, &moded(&committed.target.shown, was, is));
+            }
+            committed
+        };
+        let done: Vec<Committed> = closed
+            .into_iter()
+            .enumerate()
+            .filter_map(|(at, closed)| closed.or_else(|| open.remove_entry(&at).map(opened)))
+            .collect();
         self.tell(plan, done.iter());
         done
     }
@@ -406,13 +444,15 @@ fn whole(refusal: Refusal) -> Stopped {
 fn of_disk(item: &Item) -> Committed {
     let FileChange { target, fate, .. } = &item.change;
     let mut notes = item.shaped.rewritten.notes.clone();
+    notes.extend(item.notes.iter().cloned());
     if item.left_open {
         notes.push(format!(
             "The editor still has {} open; its buffer was left as it is, and saving it would make the file anew",
             target.shown
         ));
     }
-    if *fate == Fate::Stays && item.before.is_some() && item.shaped.rewritten.splices.is_empty() {
+    let same = item.before.is_some() && item.shaped.rewritten.splices.is_empty() && item.executable.is_none();
+    if *fate == Fate::Stays && same {
         notes.push("The file was already so; nothing was changed.".to_owned());
     }
     Committed {
@@ -424,6 +464,8 @@ fn of_disk(item: &Item) -> Committed {
         version_before: None,
         version_after: None,
         unsaved: false,
+        late: false,
+        executable: item.executable,
         hunks: item.shaped.rewritten.hunks.clone(),
         notes,
         unified_diff: diff(item),
@@ -445,14 +487,12 @@ fn told(
     }
     if left.is_empty() {
         let unknown = if refusal.kind == RefusalKind::Unknown { " beside it" } else { "" };
-        message.extend([format!(
-            "\nThe {count} files of the call are changed together or not at all: nothing{unknown} was changed."
-        )]);
+        message
+            .extend([format!("\nThe {count} files are changed together or not at all: nothing{unknown} was changed.")]);
         return Refusal { message, ..refusal };
     }
-    message.extend([format!(
-        "\nThe {count} files of the call are changed together or not at all, but this could not be taken back:"
-    )]);
+    message
+        .extend([format!("\nThe {count} files are changed together or not at all, but this could not be taken back:")]);
     for at in left.keys() {
         let why = reasons.get(at).map_or("", String::as_str);
         message.extend([format!("\n- {}: {why}", plan.items[*at].change.target.shown)]);

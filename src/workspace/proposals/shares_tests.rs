@@ -51,6 +51,8 @@ fn committed(draft: &Draft, pick: &Pick, before: Option<&str>, after: Option<&st
         version_before: Some(4),
         version_after: Some(5),
         unsaved: true,
+        late: false,
+        executable: None,
         hunks: Vec::new(),
         notes: Vec::new(),
         unified_diff: String::new(),

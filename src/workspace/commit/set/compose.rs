@@ -95,6 +95,10 @@ fn follow(first: &mut FileChange, then: &FileChange) {
 struct Then(Arc<dyn Rewrite>, Arc<dyn Rewrite>);
 
 impl Rewrite for Then {
+    fn executable(&self) -> Option<bool> {
+        self.1.executable().or(self.0.executable())
+    }
+
     fn rewrite(&self, before: Option<&Text>) -> Result<Rewritten, Refusal> {
         let empty = Text::new("", LineBreaks::default());
         let first = self.0.rewrite(before)?;
@@ -134,6 +138,10 @@ fn hunks(mut first: Vec<Hunk>, mut then: Vec<Hunk>) -> Vec<Hunk> {
 struct Anew(Arc<dyn Rewrite>, Arc<dyn Rewrite>);
 
 impl Rewrite for Anew {
+    fn executable(&self) -> Option<bool> {
+        self.1.executable()
+    }
+
     fn rewrite(&self, before: Option<&Text>) -> Result<Rewritten, Refusal> {
         let Some(before) = before else {
             return Err(Refusal::new(RefusalKind::NotFound, "There is no such file to delete. Nothing was changed."));

@@ -11,7 +11,7 @@ use crate::workspace::paths::Key;
 use crate::workspace::{Refusal, RefusalKind, codec};
 
 use super::plan::Plan;
-use super::steps::{Back, Step, way_back};
+use super::steps::{Back, Step, runnable, way_back};
 
 /// Why a step was not done.
 pub(super) enum Failed {
@@ -77,6 +77,10 @@ fn one(desk: &Desk, plan: &Plan, step: &Step, journalled: bool) -> Result<(), Fa
                 (true, true) => Err(interrupted()),
             }
         }
+        Step::Mode { path, executable, .. } => {
+            let mode = disk.link_metadata(path).map(|found| runnable(found.mode, *executable));
+            if sound(path) { mode.and_then(|mode| disk.set_mode(path, mode)) } else { Err(interrupted()) }
+        }
         Step::Create { path, new } => {
             if at_rest(path) && sound(path) {
                 disk.create(path, new)
@@ -98,6 +102,7 @@ fn refusal(desk: &Desk, plan: &Plan, step: &Step, error: &io::Error) -> Refusal 
         Step::Rename { from, old, .. } => (from, Some(old), "moved"),
         Step::Write { path, old, .. } => (path, Some(old), "written"),
         Step::Folder(path) | Step::Create { path, .. } => (path, None, "made"),
+        Step::Mode { path, .. } => (path, None, "given another mode"),
     };
     let shown = shown(plan, path);
     match (error.kind(), old) {
@@ -155,6 +160,7 @@ pub(in crate::workspace::commit) fn take_back(disk: &dyn Disk, steps: &[Step]) -
                 let (Back::Folder(path)
                 | Back::Put { path, .. }
                 | Back::Rename { from: path, .. }
+                | Back::Mode { path, .. }
                 | Back::Remove { path, .. }) = back;
                 taken.failed.insert(path.clone(), error.to_string());
             }
@@ -200,6 +206,13 @@ fn step_back(disk: &dyn Disk, back: &Back) -> io::Result<()> {
                 changed()
             }
         }
+        Back::Mode { path, now, was } => match disk.link_metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error),
+            Ok(found) if found.mode == *now => disk.set_mode(path, *was),
+            // Somebody else has set it since.
+            Ok(_) => Ok(()),
+        },
         Back::Remove { path, new } => {
             if closed::holds(disk, path, new) {
                 disk.remove(path)

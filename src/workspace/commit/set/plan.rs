@@ -14,7 +14,7 @@ use crate::workspace::paths::{Key, Target};
 use crate::workspace::view::same_on_disk;
 use crate::workspace::{Refusal, RefusalKind};
 
-use super::steps::Step;
+use super::steps::{Step, runnable};
 
 /// What a set would do.
 pub(super) struct Plan {
@@ -36,6 +36,10 @@ pub(super) struct Item {
     pub(super) document: Option<Snapshot>,
     /// The editor has the file open that is moved or deleted.
     pub(super) left_open: bool,
+    /// Whether the file could be run before, and can be afterwards, where that changes or goes with it.
+    pub(super) executable: Option<(bool, bool)>,
+    /// Remarks on what is done beside the text.
+    pub(super) notes: Vec<String>,
 }
 
 /// The steps of each kind, which are put into an order at the end.
@@ -45,26 +49,68 @@ struct Parts {
     moves: Vec<(PathBuf, PathBuf, Vec<u8>)>,
     writes: Vec<Step>,
     creates: Vec<(PathBuf, Vec<u8>)>,
+    modes: Vec<Step>,
 }
 
-/// Computes a composed set. Blocking.
-pub(super) fn plan(desk: &Desk, changes: Vec<FileChange>) -> Result<Plan, Refusal> {
-    let disk = &*desk.ports.disk;
-    let breaks = desk.documents.counting().breaks;
+/// Computes a composed set; an error names the change (0-based) that cannot be made. Blocking.
+pub(super) fn plan(desk: &Desk, changes: Vec<FileChange>) -> Result<Plan, (usize, Refusal)> {
     let leaves = |change: &FileChange| match (&change.fate, &change.target.key) {
         (Fate::Stays, _) | (_, Key::Unnamed(_)) => None,
         (_, Key::File(path)) => Some(path.clone()),
     };
-    let emptied: HashSet<PathBuf> = changes.iter().filter_map(leaves).collect();
-    let (mut items, mut parts, mut open, mut gone) = (Vec::new(), Parts::default(), BTreeMap::new(), HashSet::new());
-    for change in changes {
+    let mut planner = Planner {
+        desk,
+        breaks: desk.documents.counting().breaks,
+        emptied: changes.iter().filter_map(leaves).collect(),
+        gone: HashSet::new(),
+        items: Vec::with_capacity(changes.len()),
+        parts: Parts::default(),
+        open: BTreeMap::new(),
+    };
+    for (at, change) in changes.into_iter().enumerate() {
+        planner.add(change).map_err(|refusal| (at, refusal))?;
+    }
+    let Planner { items, parts, open, .. } = planner;
+    Ok(Plan { items, steps: parts.ordered(desk), open })
+}
+
+/// A set that is being worked out.
+struct Planner<'a> {
+    desk: &'a Desk,
+    breaks: LineBreaks,
+    /// The names that some change gives up.
+    emptied: HashSet<PathBuf>,
+    /// Those that one of `items` does.
+    gone: HashSet<Key>,
+    items: Vec<Item>,
+    parts: Parts,
+    open: BTreeMap<PathBuf, Text>,
+}
+
+impl Planner<'_> {
+    fn add(&mut self, change: FileChange) -> Result<(), Refusal> {
+        let Planner { desk, breaks, emptied, gone, items, parts, open } = self;
+        let (disk, breaks) = (&*desk.ports.disk, *breaks);
         let document = desk.documents.get(&change.target.key);
         let shown = &change.target.shown;
         if let (Fate::Stays, Some(document), false) = (&change.fate, &document, gone.contains(&change.target.key)) {
             let shaped = shape::shape(&document.text, &*change.rewrite)?;
             let (before, document) = (Some(document.text.clone()), Some(document.clone()));
-            items.push(Item { change, before, shaped, document, left_open: false });
-            continue;
+            let mut notes = Vec::new();
+            let executable = match (change.rewrite.executable(), &change.target.key) {
+                (None, _) => None,
+                (Some(executable), key) => {
+                    let found =
+                        if let Key::File(path) = key { disk.link_metadata(path).ok().zip(Some(path)) } else { None };
+                    if found.is_none() {
+                        let word = if executable { "100755" } else { "100644" };
+                        notes.push(format!("The mode {word} was not set: the document is not on the disk yet"));
+                    }
+                    found.and_then(|(found, path)| moded(parts, path, Some(found.mode), Some(executable)))
+                }
+            };
+            items.push(Item { change, before, shaped, document, left_open: false, executable, notes });
+            return Ok(());
         }
         let path = closed::path_of(&change)?;
         if let Some(document) = &document {
@@ -73,14 +119,18 @@ pub(super) fn plan(desk: &Desk, changes: Vec<FileChange>) -> Result<Plan, Refusa
             }
             open.insert(path.clone(), document.text.clone());
         }
-        let (before, shaped) = match &change.fate {
-            Fate::Stays if gone.contains(&change.target.key) => (None, made(&mut parts, &change, &path, breaks)?),
+        let runs = change.rewrite.executable();
+        let (before, shaped, executable) = match &change.fate {
+            Fate::Stays if gone.contains(&change.target.key) => {
+                (None, made(parts, &change, &path, breaks)?, moded(parts, &path, None, runs))
+            }
             Fate::Stays => match closed::find(disk, &path, shown, breaks)? {
-                None => (None, made(&mut parts, &change, &path, breaks)?),
+                None => (None, made(parts, &change, &path, breaks)?, moded(parts, &path, None, runs)),
                 Some(found) => {
                     let shaped = shape::shape(&found.text, &*change.rewrite)?;
-                    written(&mut parts, &found, shown, &path, &shaped)?;
-                    (Some(found.text), shaped)
+                    written(parts, &found, shown, &path, &shaped)?;
+                    let executable = moded(parts, &path, Some(found.metadata.mode), runs);
+                    (Some(found.text), shaped, executable)
                 }
             },
             Fate::Deleted => {
@@ -92,25 +142,25 @@ pub(super) fn plan(desk: &Desk, changes: Vec<FileChange>) -> Result<Plan, Refusa
                     return Err(Refusal::new(RefusalKind::Failed, words));
                 }
                 parts.deletes.push(Step::Delete { path: path.clone(), old: found.bytes, mode: found.metadata.mode });
-                (Some(found.text), shaped)
+                (Some(found.text), shaped, (found.metadata.mode & 0o111 != 0).then_some((true, false)))
             }
             Fate::Moved { to } => {
                 let found = there(disk, &path, shown, breaks)?;
                 let shaped = shape::shape(&found.text, &*change.rewrite)?;
-                let new = destination(desk, shown, to, &emptied)?;
-                written(&mut parts, &found, shown, &new, &shaped)?;
+                let new = destination(desk, shown, to, emptied)?;
+                written(parts, &found, shown, &new, &shaped)?;
+                let executable = moded(parts, &new, Some(found.metadata.mode), runs);
                 parts.moves.push((path.clone(), new, found.bytes));
-                (Some(found.text), shaped)
+                (Some(found.text), shaped, executable)
             }
         };
         if change.fate != Fate::Stays {
             gone.insert(change.target.key.clone());
         }
         let left_open = document.is_some();
-        items.push(Item { change, before, shaped, document: None, left_open });
+        items.push(Item { change, before, shaped, document: None, left_open, executable, notes: Vec::new() });
+        Ok(())
     }
-    let steps = parts.ordered(desk);
-    Ok(Plan { items, steps, open })
 }
 
 fn unsaved(shown: &str, fate: &Fate) -> Refusal {
@@ -183,10 +233,23 @@ fn written(parts: &mut Parts, found: &closed::Found, shown: &str, path: &Path, s
     Ok(())
 }
 
+/// A file that is at `path` by then, and had the permission bits `was` if it is there now, is to be one that can be
+/// run, or none; whether it could be before and can be then, where that is another thing.
+fn moded(parts: &mut Parts, path: &Path, was: Option<u32>, executable: Option<bool>) -> Option<(bool, bool)> {
+    let executable = executable?;
+    match was {
+        Some(mode) if runnable(mode, executable) == mode => return None,
+        None if !executable => return None,
+        _ => {}
+    }
+    parts.modes.push(Step::Mode { path: path.to_owned(), executable, was });
+    Some((was.is_some_and(|mode| mode & 0o111 != 0), executable))
+}
+
 impl Parts {
     /// Names are emptied before they are taken; what is deleted for its own sake goes last, when all else is done.
     fn ordered(self, desk: &Desk) -> Vec<Step> {
-        let Parts { deletes, mut moves, writes, creates } = self;
+        let Parts { deletes, mut moves, writes, creates, modes } = self;
         let (mut steps, mut folders) = (Vec::new(), BTreeSet::new());
         let homes = moves.iter().map(|(_, to, _)| to).chain(creates.iter().map(|(path, _)| path));
         for home in homes.filter_map(|path| path.parent()) {
@@ -215,6 +278,7 @@ impl Parts {
         }
         steps.extend(writes);
         steps.extend(creates.into_iter().map(|(path, new)| Step::Create { path, new }));
+        steps.extend(modes);
         steps.extend(last);
         steps
     }

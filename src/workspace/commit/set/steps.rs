@@ -47,6 +47,20 @@ pub(in crate::workspace::commit) enum Step {
         /// What it is to hold.
         new: Vec<u8>,
     },
+    /// A file is given the right to be run, or loses it.
+    Mode {
+        /// Which one.
+        path: PathBuf,
+        /// Which of the two.
+        executable: bool,
+        /// Its permission bits before; absent for a file that the set makes.
+        was: Option<u32>,
+    },
+}
+
+/// Permission bits with the right to run the file for all who may read it, or without it for all.
+pub(in crate::workspace::commit) fn runnable(mode: u32, executable: bool) -> u32 {
+    if executable { mode | ((mode & 0o444) >> 2) } else { mode & !0o111 }
 }
 
 /// One step back.
@@ -76,6 +90,15 @@ pub(in crate::workspace::commit) enum Back {
         /// What it holds.
         old: Vec<u8>,
     },
+    /// Gives a file its former permission bits again, if it has the new ones.
+    Mode {
+        /// Which one.
+        path: PathBuf,
+        /// The bits it was given.
+        now: u32,
+        /// The bits it had.
+        was: u32,
+    },
     /// Removes a file that was made.
     Remove {
         /// Which one.
@@ -99,7 +122,8 @@ impl Step {
     /// The files it is about.
     pub(in crate::workspace::commit) fn paths(&self) -> Vec<&Path> {
         match self {
-            Step::Folder(_) => Vec::new(),
+            // What a file holds is no matter to its mode.
+            Step::Folder(_) | Step::Mode { .. } => Vec::new(),
             Step::Delete { path, .. } | Step::Write { path, .. } | Step::Create { path, .. } => vec![path],
             Step::Rename { from, to, .. } => vec![from, to],
         }
@@ -126,6 +150,10 @@ pub(in crate::workspace::commit) fn way_back(steps: &[Step], now: &Files) -> Way
         let held = |path: &Path| at.get(path).cloned().flatten();
         match step {
             Step::Folder(path) => way.back.push(Back::Folder(path.clone())),
+            Step::Mode { path, executable, was: Some(was) } => {
+                way.back.push(Back::Mode { path: path.clone(), now: runnable(*was, *executable), was: *was });
+            }
+            Step::Mode { was: None, .. } => {}
             Step::Delete { path, old, mode } => match held(path) {
                 None => {
                     at.insert(path.clone(), Some(old.clone()));
@@ -181,7 +209,7 @@ fn done(steps: &[Step], now: &Files) -> usize {
             state.entry(path.clone()).or_insert_with(|| held.cloned());
         };
         match step {
-            Step::Folder(_) => {}
+            Step::Folder(_) | Step::Mode { .. } => {}
             Step::Delete { path, old, .. } | Step::Write { path, old, .. } => first(path, Some(old)),
             Step::Rename { from, to, old } => {
                 first(from, Some(old));
@@ -212,7 +240,7 @@ fn done(steps: &[Step], now: &Files) -> usize {
 
 fn apply(files: &mut Files, step: &Step) {
     match step {
-        Step::Folder(_) => {}
+        Step::Folder(_) | Step::Mode { .. } => {}
         Step::Delete { path, .. } => drop(files.insert(path.clone(), None)),
         Step::Rename { from, to, .. } => {
             let held = files.insert(from.clone(), None).flatten();
@@ -239,7 +267,7 @@ mod tests {
 
     fn undo(files: &mut Files, back: &Back) {
         match back {
-            Back::Folder(_) => {}
+            Back::Folder(_) | Back::Mode { .. } => {}
             Back::Put { path, now, old, .. } => {
                 assert_eq!(files.get(path).cloned().flatten(), *now);
                 files.insert(path.clone(), Some(old.clone()));
@@ -314,6 +342,28 @@ mod tests {
             prop_assert_eq!(&way.foreign, &BTreeSet::new());
             way.back.iter().for_each(|back| undo(&mut now, back));
             prop_assert_eq!(now, before);
+        }
+    }
+
+    #[test]
+    fn modes_are_taken_back_first_and_only_of_files_that_were_there() {
+        let steps = [
+            Step::Rename { from: path("a"), to: path("b"), old: bytes("1") },
+            Step::Create { path: path("c"), new: bytes("2") },
+            Step::Mode { path: path("b"), executable: true, was: Some(0o640) },
+            Step::Mode { path: path("c"), executable: true, was: None },
+        ];
+        let way = way_back(&steps, &files(&[("a", None), ("b", Some("1")), ("c", Some("2"))]));
+        let expected = [
+            Back::Mode { path: path("b"), now: 0o750, was: 0o640 },
+            Back::Remove { path: path("c"), new: bytes("2") },
+            Back::Rename { from: path("b"), to: path("a"), old: bytes("1") },
+        ];
+        assert_eq!((way.back, way.foreign), (expected.to_vec(), BTreeSet::new()));
+        for (mode, yes, no) in
+            [(0o644, 0o755, 0o644), (0o600, 0o700, 0o600), (0o444, 0o555, 0o444), (0o755, 0o755, 0o644)]
+        {
+            assert_eq!((runnable(mode, true), runnable(mode, false)), (yes, no), "{mode:o}");
         }
     }
 

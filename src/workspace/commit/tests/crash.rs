@@ -6,7 +6,9 @@ use std::path::Path;
 use super::fake::{Replace, change};
 use super::machine::{Fault, Machine, Run, STATE};
 use crate::ports::MemoryDisk;
-use crate::workspace::commit::{Fate, FileChange};
+use crate::text::Text;
+use crate::workspace::Refusal;
+use crate::workspace::commit::{Fate, FileChange, Rewrite, Rewritten};
 
 use std::sync::Arc;
 
@@ -35,6 +37,23 @@ fn machine() -> Arc<Machine> {
     machine
 }
 
+/// A change that also gives the right to run the file.
+struct Runs(Arc<dyn Rewrite>);
+
+impl Rewrite for Runs {
+    fn rewrite(&self, before: Option<&Text>) -> Result<Rewritten, Refusal> {
+        self.0.rewrite(before)
+    }
+
+    fn executable(&self) -> Option<bool> {
+        Some(true)
+    }
+}
+
+fn runs(change: FileChange) -> FileChange {
+    FileChange { rewrite: Arc::new(Runs(change.rewrite)), ..change }
+}
+
 fn set() -> Vec<FileChange> {
     let two = |path: &str| change(path, Replace("2".into(), "two".into()));
     let nothing = |path: &str| change(path, Replace(String::new(), String::new()));
@@ -45,13 +64,13 @@ fn set() -> Vec<FileChange> {
     };
     vec![
         two("/w/open"),
-        two("/w/edited"),
+        runs(two("/w/edited")),
         change("/w/linked", Replace("long old".into(), "new".into())),
         delete("/w/deleted", "1\n2\n3\n"),
         moved("/w/to deleted", "/w/deleted"),
-        moved("/w/moved", "/w/sub/folder/moved"),
+        runs(moved("/w/moved", "/w/sub/folder/moved")),
         moved("/w/ring 1", "/w/aside"),
-        two("/w/open saved"),
+        runs(two("/w/open saved")),
         moved("/w/ring 2", "/w/ring 1"),
         FileChange {
             fate: Fate::Moved { to: nothing("/w/ring 2").target },
@@ -59,7 +78,7 @@ fn set() -> Vec<FileChange> {
         },
         delete("/w/left", "1\n2\n8\n"),
         change("/w/moved", Replace(String::new(), "made\n".into())),
-        change("/w/sub/made", Replace(String::new(), "made\n".into())),
+        runs(change("/w/sub/made", Replace(String::new(), "made\n".into()))),
         two("/w/new in buffer"),
     ]
 }
@@ -81,13 +100,14 @@ async fn a_ring_of_names_and_all_the_rest_is_made() {
         assert!(done);
         let world = machine.world();
         let told = |path: &str| world.get(path).map_or("-", String::as_str);
-        assert_eq!(told("/w/edited"), "600 \"1\\ntwo\\n3\\n\"");
+        assert_eq!(told("/w/edited"), "700 \"1\\ntwo\\n3\\n\"");
         assert_eq!(told("/w/linked"), "644 \"1\\nnew line\\n3\\n\"");
         assert_eq!(told("/w/other name"), told("/w/linked"), "it is one file still");
         assert_eq!(told("/w/deleted"), "644 \"1\\ntwo\\n4\\n\"");
         assert_eq!((told("/w/to deleted"), told("/w/left")), ("-", "-"));
-        assert_eq!(told("/w/sub/folder/moved"), "640 \"1\\ntwo\\n5\\n\"");
-        assert_eq!((told("/w/moved"), told("/w/sub/made")), ("644 \"made\\n\"", "644 \"made\\n\""));
+        assert_eq!(told("/w/sub/folder/moved"), "750 \"1\\ntwo\\n5\\n\"");
+        assert_eq!((told("/w/moved"), told("/w/sub/made")), ("644 \"made\\n\"", "755 \"made\\n\""));
+        assert_eq!(told("/w/open saved"), "755 \"1\\n2\\n3\\n\"", "its text is in the buffer");
         assert_eq!((told("/w/ring 1"), told("/w/ring 2")), ("644 \"1\\ntwo\\n7\\n\"", "644 \"one\\ntwo\\n6\\n\""));
         assert_eq!((told("file:///w/open"), told("/w/open")), ("1\ntwo\n3\n", "644 \"on the disk\\n\""));
         assert_eq!((told("file:///w/new in buffer"), told("file:///w/open saved")), ("0\ntwo\n3\n", "1\ntwo\n3\n"));

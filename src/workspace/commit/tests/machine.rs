@@ -142,6 +142,9 @@ impl Disk for MortalDisk {
             }
         }
     }
+    fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()> {
+        self.change(|disk| disk.set_mode(path, mode))
+    }
     fn remove(&self, path: &Path) -> io::Result<()> {
         self.change(|disk| disk.remove(path))
     }

@@ -28,16 +28,12 @@ impl Decoder {
             };
             let (good, bad) = rest.split_at(fault.valid_up_to());
             out.push_str(&String::from_utf8_lossy(good));
-            match fault.error_len() {
-                Some(len) => {
-                    out.push(char::REPLACEMENT_CHARACTER);
-                    rest = &bad[len..];
-                }
-                None => {
-                    self.begun = bad.to_vec();
-                    return out;
-                }
-            }
+            let Some(len) = fault.error_len() else {
+                self.begun = bad.to_vec();
+                return out;
+            };
+            out.push(char::REPLACEMENT_CHARACTER);
+            rest = &bad[len..];
         }
     }
 

@@ -66,6 +66,13 @@ pub struct Arguments {
     pub stdin: Option<String>,
 }
 
+impl Arguments {
+    /// The folder that is named, if one is.
+    fn workdir(&self) -> Option<&str> {
+        self.workdir.as_deref().filter(|named| !named.trim().is_empty())
+    }
+}
+
 /// The tool.
 pub struct Bash;
 
@@ -102,7 +109,7 @@ impl Tool for Bash {
     fn access(&self, arguments: &Arguments) -> Access {
         Access {
             commands: vec![arguments.command.clone()],
-            reads: arguments.workdir.iter().cloned().collect(),
+            reads: arguments.workdir().map(str::to_owned).into_iter().collect(),
             ..Access::default()
         }
     }
@@ -143,19 +150,14 @@ impl Tool for Bash {
 /// The command as it is started, and what is to be told of that.
 async fn prepared(arguments: &Arguments, context: &Context) -> Result<(Command, Told), ToolError> {
     let mut told = Told::default();
-    let (program, options): (_, &[&str]) = match context.programs.find("bash", &[]) {
-        Some(bash) => (bash, &["--noprofile", "--norc", "-c", "--"]),
-        None => match context.programs.find("sh", &[]) {
-            Some(sh) => {
-                told.notes.push("there is no bash here; sh ran it".to_owned());
-                (sh, &["-c", "--"])
-            }
-            None => {
-                let words =
-                    "There is neither bash nor sh on the PATH (in its absolute folders): no command can be run.";
-                return Err(ToolError::new(ErrorKind::Unavailable, words));
-            }
-        },
+    let (program, options): (_, &[&str]) = if let Some(bash) = context.programs.find("bash", &[]) {
+        (bash, &["--noprofile", "--norc", "-c", "--"])
+    } else if let Some(sh) = context.programs.find("sh", &[]) {
+        told.notes.push("there is no bash here; sh ran it".to_owned());
+        (sh, &["-c", "--"])
+    } else {
+        let words = "There is neither bash nor sh on the PATH (in its absolute folders): no command can be run.";
+        return Err(ToolError::new(ErrorKind::Unavailable, words));
     };
     let settings = context.workspace.settings();
     let roots = roots(context);
@@ -181,7 +183,7 @@ fn roots(context: &Context) -> Vec<PathBuf> {
 
 /// The folder that the command runs in.
 async fn folder(arguments: &Arguments, roots: &[PathBuf], context: &Context) -> Result<PathBuf, ToolError> {
-    let Some(named) = arguments.workdir.clone().filter(|named| !named.trim().is_empty()) else {
+    let Some(named) = arguments.workdir().map(str::to_owned) else {
         return roots.first().cloned().ok_or_else(|| {
             let words = "No workspace folder is open: give an absolute `workdir` to say where the command runs.";
             ToolError::new(ErrorKind::InvalidArguments, words)
@@ -220,8 +222,18 @@ fn limit(asked: Option<u64>) -> (u64, Option<String>) {
 }
 
 fn started(command: &Command, context: &Context) -> Result<Running, ToolError> {
+    if context.cancel.is_cancelled() {
+        return Err(ToolError::new(ErrorKind::Cancelled, "The call was cancelled before the command was run."));
+    }
     context.programs.command(command).map_err(|error| {
         let program = command.launch.program.display();
+        if command.confine.is_some() && error.kind() == std::io::ErrorKind::Unsupported {
+            let words = format!(
+                "The command was not run: the setting `bash.sandbox` confines commands to the workspace folders, and that \
+                 cannot be had here: {error}. Tell the user; no command runs before the setting is changed."
+            );
+            return ToolError::new(ErrorKind::Unavailable, words);
+        }
         ToolError::new(ErrorKind::Failed, format!("The command was not run: {program} could not be started: {error}."))
     })
 }
@@ -300,7 +312,7 @@ async fn in_background(
     mut told: Told,
     context: &Context,
 ) -> Result<Outcome, ToolError> {
-    let timeout = arguments.timeout.map(|asked| limit(Some(asked)));
+    let timeout = arguments.timeout.filter(|asked| *asked > 0).map(|asked| limit(Some(asked)));
     let timeout_ms = timeout.as_ref().map(|(ms, _)| *ms);
     told.notes.extend(timeout.and_then(|(_, note)| note));
     let watch = Watch::begin(context).await;

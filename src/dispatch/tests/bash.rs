@@ -12,9 +12,13 @@ use crate::dispatch::{CallParams, CallResult, OutputParams, Status};
 use crate::editor::{Consent, FileChanged, News, SaveFailure, SaveResult, ToolEventKind};
 use crate::permissions::Rule;
 use crate::ports::MemoryDisk;
-use crate::process::{Command, Ended, Exit, Input, Piece, Played, PlayedPrograms, Stream};
+use crate::process::{
+    Command, Ended, Exit, Input, Launch, Piece, Played, PlayedPrograms, Printed, Programs, Running, Started, Stream,
+};
+use crate::sessions::policy::Apply;
 use crate::tool::ErrorKind;
 use crate::tools;
+use crate::workspace::documents::ContentChange;
 
 const EXITED: Option<Ended> = Some(Ended { exit: Exit::Code(0), left: 0 });
 
@@ -165,6 +169,8 @@ async fn it_is_started_as_it_was_asked_for() {
         Command { launch: Launch { program: "/bin/bash", args: ["--noprofile", "--norc", "-c", "--", "-x 'a b'"], dir: Some("/w/part"), env: {} }, input: Text("text"), keep: ["MY_TOKEN"], confine: Some(Confine { writable: ["/w"] }) }
         exit code 0"#]]
     .assert_eq(&text(&result));
+    let blank = bash(&desk, json!({ "command": "it", "workdir": " ", "timeout": "" })).await;
+    assert!(text(&blank).contains("dir: Some(\"/w\")"), "{}", text(&blank));
     // Whatever is no object is the command.
     let raw = bash(&desk, json!("echo \"{}\"")).await;
     assert!(text(&raw).contains(r#""--", "echo \"{}\""]"#) && text(&raw).contains("input: Closed"), "{}", text(&raw));
@@ -275,6 +281,47 @@ async fn unsaved_text_is_named_or_saved_first() {
     assert_eq!(desk.disk.bytes("/w/a.txt").unwrap(), b"a!\n");
 }
 
+#[tokio::test(start_paused = true)]
+async fn documents_that_are_said_to_be_saved_and_are_not_are_told() {
+    let disk = MemoryDisk::new().with_file("/w/a.txt", "a\n").with_file("/w/b.txt", "b\n").with_file("/w/c.txt", "c\n");
+    let desk = desk_with(disk, |_| played(vec![out("ran\n")], EXITED));
+    settled(&desk, |settings| settings.save_before_bash = true);
+    desk.editor.abilities.lock().unwrap().save = true;
+    for name in ["a", "b", "c"] {
+        desk.open(&format!("/w/{name}.txt"), "unsaved\n");
+    }
+    let (files, documents) = (Arc::clone(&desk.disk), Arc::clone(&desk.documents));
+    *desk.editor.saver.lock().unwrap() = Some(Box::new(move |document| {
+        if document.uri.ends_with("c.txt") {
+            // It formats what it saves.
+            let change = ContentChange { range: None, text: "formatted\n".into() };
+            documents.change(&document.key, document.version + 1, vec![change]);
+            documents.save(&document.key);
+            files.put("/w/c.txt", "formatted\n");
+        }
+        Some(Ok(SaveResult::default()))
+    }));
+    let result = run(&desk).await;
+    expect![[r"
+        ran
+        [could not be saved before it ran: a.txt: the editor said so, but the file has another text, b.txt: the editor said so, but the file has another text]
+        [the editor changed the text when it saved c.txt]
+        [it read the disk, and did not see the unsaved text of a.txt, b.txt]
+        exit code 0"]]
+    .assert_eq(&text(&result));
+}
+
+#[tokio::test]
+async fn what_is_only_proposed_is_named() {
+    let desk = desk_with(MemoryDisk::new().with_file("/w/a.txt", "a\n"), |_| played(vec![], EXITED));
+    let arguments = json!({ "file_path": "a.txt", "old_string": "a", "new_string": "b" });
+    let proposed = CallParams { apply: Some(Apply::Propose), ..params("edit", arguments) };
+    assert_eq!(desk.call_with(proposed).await.status, Status::Ok);
+    let result = run(&desk).await;
+    let words = "(no output)\n[it did not see what is only proposed for a.txt]\nexit code 0";
+    assert!(text(&result).starts_with(words), "{}", text(&result));
+}
+
 #[tokio::test]
 async fn what_it_changed_of_what_is_known_is_told_once() {
     let disk = MemoryDisk::new()
@@ -338,7 +385,7 @@ async fn in_the_background_it_goes_on_and_its_output_is_kept() {
         .assert_eq(&text(&started));
     assert_eq!((started.status, &started.structured_content.unwrap()["jobId"]), (Status::Ok, &json!("j1")));
     // It has no timeout that it was not given.
-    tokio::time::sleep(Duration::from_secs(3600)).await;
+    tokio::time::sleep(Duration::from_hours(1)).await;
     assert_eq!(desk.dispatch.jobs.output("default", "j1", 0).unwrap().text, "listening\n\x1b[1mwarning\x1b[0m\n");
     assert_eq!(desk.dispatch.jobs.stop("default", "j1"), Some(true));
     tokio::time::sleep(Duration::from_secs(3)).await;
@@ -355,6 +402,69 @@ async fn in_the_background_it_goes_on_and_its_output_is_kept() {
         news.contains("job j2 (serve --forever) failed: timed out after 1000 ms") && news.ends_with("id \"j2\"."),
         "{news}"
     );
+}
+
+#[tokio::test]
+async fn where_it_cannot_be_confined_it_is_not_run() {
+    struct Open;
+    #[async_trait::async_trait]
+    impl Programs for Open {
+        fn find(&self, program: &str, _: &[std::path::PathBuf]) -> Option<std::path::PathBuf> {
+            Some(std::path::Path::new("/bin").join(program))
+        }
+        fn start(&self, _: &Launch) -> std::io::Result<Started> {
+            Err(std::io::ErrorKind::Unsupported.into())
+        }
+        async fn run_on(&self, _: &Launch, _: &str, _: Duration) -> std::io::Result<Printed> {
+            Err(std::io::ErrorKind::Unsupported.into())
+        }
+        fn command(&self, _: &Command) -> std::io::Result<Running> {
+            Err(std::io::Error::new(std::io::ErrorKind::Unsupported, "this kernel cannot"))
+        }
+    }
+    let desk = Desk::new(MemoryDisk::new().with_dir("/w"));
+    desk.dispatch.set_programs(Arc::new(Open));
+    let result = run(&desk).await;
+    assert!(text(&result).contains("could not be started: this kernel cannot"), "{}", text(&result));
+    settled(&desk, |settings| settings.bash.sandbox = true);
+    let result = run(&desk).await;
+    assert!(
+        text(&result).contains("`bash.sandbox`") && text(&result).contains("this kernel cannot"),
+        "{}",
+        text(&result)
+    );
+    assert_eq!(result.error.unwrap().kind, ErrorKind::Unavailable);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_runs_or_was_cancelled_may_have_changed_what_is_looked_at() {
+    let look = FakeTool::new("look", |_, _| async { Ok(said("seen")) }).parallel().ruled(Rule::Read);
+    let bash_tool = tools::table().into_iter().find(|tool| tool.traits().name == "bash").unwrap();
+    let desk = Desk::over(MemoryDisk::new().with_dir("/w"), [look, (bash_tool, Rule::Shell)]);
+    let (programs, _) = PlayedPrograms::new("/bin");
+    desk.dispatch.set_programs(Arc::new(programs.playing("/bin/bash", |_| played(vec![], None))));
+    let call = |name: &str, arguments: Value| CallParams { turn_id: Some("t".into()), ..params(name, arguments) };
+    let looks = async |count: usize| {
+        let mut kinds = Vec::new();
+        for _ in 0..count {
+            kinds.push(desk.call_with(call("look", json!({}))).await.status);
+        }
+        kinds
+    };
+    assert_eq!(looks(3).await, [Status::Ok, Status::Ok, Status::Denied]);
+    desk.answer(|params| decided(params, Consent::Once));
+    let admitted = desk.dispatch.admit(call("bash", json!({ "command": "it" })));
+    let cancel = admitted.canceller();
+    let stop = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        cancel.cancel();
+    };
+    let (result, ()) = tokio::join!(desk.dispatch.run(admitted), stop);
+    assert_eq!(result.status, Status::Cancelled);
+    assert_eq!(looks(3).await, [Status::Ok, Status::Ok, Status::Denied]);
+    desk.answer(|params| decided(params, Consent::Once));
+    desk.call_with(call("bash", json!({ "command": "it", "background": true }))).await;
+    assert_eq!(looks(4).await, [Status::Ok; 4]);
 }
 
 #[tokio::test]

@@ -24,6 +24,8 @@ pub(super) struct Unseen {
     pub proposed: Vec<String>,
     /// Documents that were to be saved and were not, each with the reason.
     pub not_saved: Vec<String>,
+    /// Documents whose text was another one when they had been saved.
+    pub changed_on_save: Vec<String>,
 }
 
 impl Unseen {
@@ -36,6 +38,7 @@ impl Unseen {
             }
         };
         tell("could not be saved before it ran: ", &self.not_saved);
+        tell("the editor changed the text when it saved ", &self.changed_on_save);
         let unsaved: Vec<String> = self.unsaved.iter().map(|(shown, _)| shown.clone()).collect();
         tell("it read the disk, and did not see the unsaved text of ", &unsaved);
         tell("it did not see what is only proposed for ", &self.proposed);
@@ -60,7 +63,7 @@ pub(super) async fn before(context: &Context) -> Unseen {
     let mut unseen = Unseen::default();
     let mut unsaved = look(context).await;
     if workspace.settings().save_before_bash && !unsaved.is_empty() {
-        unseen.not_saved = save(context, &unsaved).await;
+        (unseen.not_saved, unseen.changed_on_save) = save(context, &unsaved).await;
         unsaved = look(context).await;
     }
     unseen.unsaved = unsaved.into_iter().map(|unsaved| (unsaved.shown, unsaved.document.uri)).collect();
@@ -90,11 +93,14 @@ async fn look(context: &Context) -> Vec<Unsaved> {
     unsaved
 }
 
-/// Has the editor save documents. Answers which were not, and why.
-async fn save(context: &Context, unsaved: &[Unsaved]) -> Vec<String> {
+/// Has the editor save documents. Answers which were not, and why; and which had another text then.
+async fn save(context: &Context, unsaved: &[Unsaved]) -> (Vec<String>, Vec<String>) {
     let workspace = &context.workspace;
     let uris: Vec<String> = unsaved.iter().map(|unsaved| unsaved.document.uri.clone()).collect();
-    let all = |why: &str| unsaved.iter().map(|unsaved| format!("{}: {why}", unsaved.shown)).collect();
+    let all = |why: &str| {
+        let each = unsaved.iter().map(|unsaved| format!("{}: {why}", unsaved.shown));
+        (each.collect(), Vec::new())
+    };
     if !workspace.editor.abilities().save {
         return all("the editor does not save when it is asked to");
     }
@@ -111,9 +117,9 @@ async fn save(context: &Context, unsaved: &[Unsaved]) -> Vec<String> {
             return all(&error.to_string());
         }
     };
-    let patience = workspace.ports.clock.sleep(Duration::from_millis(workspace.settings().commit.echo_ms));
-    tokio::pin!(patience);
-    let mut failed = Vec::new();
+    let clock = &workspace.ports.clock;
+    let until = clock.now() + Duration::from_millis(workspace.settings().commit.echo_ms);
+    let (mut failed, mut changed) = (Vec::new(), Vec::new());
     for (unsaved, watched) in unsaved.iter().zip(watched) {
         let reason = answer.failed.iter().find(|failure| failure.uri == unsaved.document.uri);
         let Some((mut now, mut events)) = watched else { continue };
@@ -122,6 +128,9 @@ async fn save(context: &Context, unsaved: &[Unsaved]) -> Vec<String> {
         }
         loop {
             if workspace.saved_as(&unsaved.document.key, &now.text).await {
+                if now.text != unsaved.document.text {
+                    changed.push(unsaved.shown.clone());
+                }
                 break;
             }
             if let Some(failure) = reason {
@@ -132,12 +141,12 @@ async fn save(context: &Context, unsaved: &[Unsaved]) -> Vec<String> {
                 biased;
                 Some(event) = events.recv() => now = event.snapshot().clone(),
                 () = context.cancel.cancelled() => break,
-                () = &mut patience => {
+                () = clock.sleep(until.saturating_duration_since(clock.now())) => {
                     failed.push(format!("{}: the editor said so, but the file has another text", unsaved.shown));
                     break;
                 }
             }
         }
     }
-    failed
+    (failed, changed)
 }

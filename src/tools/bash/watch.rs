@@ -36,8 +36,8 @@ enum State {
 /// The files as they were before a command.
 pub(super) struct Watch {
     before: BTreeMap<PathBuf, State>,
-    /// The texts of open documents then.
-    texts: BTreeMap<PathBuf, Text>,
+    /// The open documents then: their texts, and those that were saved last.
+    texts: BTreeMap<PathBuf, (Text, Option<Text>)>,
 }
 
 /// A file that a command changed.
@@ -74,8 +74,8 @@ impl Watch {
             Key::Unnamed(_) => None,
         };
         let documents = context.workspace.documents.all().into_iter();
-        let texts: BTreeMap<PathBuf, Text> =
-            documents.filter_map(|document| Some((file(document.key)?, document.text))).collect();
+        let texts: BTreeMap<PathBuf, (Text, Option<Text>)> =
+            documents.filter_map(|document| Some((file(document.key)?, (document.text, document.saved)))).collect();
         let seen = context.session.seen_keys().into_iter().filter_map(file);
         // Those that are open go first, where there are too many.
         let paths: Vec<PathBuf> =
@@ -92,21 +92,21 @@ impl Watch {
         for (path, now) in after {
             let Some(kind) = self.before.get(&path).and_then(|before| change(before, &now)) else { continue };
             let document = workspace.documents.get(&Key::File(path.clone()));
+            let then = self.texts.get(&path);
             // What the editor itself saved meanwhile was not the command.
             let saved = document.as_ref().and_then(|document| document.saved.as_ref());
             if let (Some(saved), State::Hash(hash)) = (saved, &now)
+                && then.is_none_or(|(_, before)| before.as_ref() != Some(saved))
                 && hash_bytes(saved.to_string().as_bytes()) == *hash
             {
                 continue;
             }
-            let conflicts = match &document {
-                Some(document)
-                    if unseen.uris().contains(&document.uri.as_str())
-                        || self.texts.get(&path) != Some(&document.text) =>
-                {
-                    !workspace.on_disk(&document.key, &document.text).await
-                }
-                _ => false,
+            let edited = document.as_ref().filter(|document| {
+                unseen.uris().contains(&document.uri.as_str()) || then.is_none_or(|(text, _)| *text != document.text)
+            });
+            let conflicts = match edited {
+                Some(document) => !workspace.on_disk(&document.key, &document.text).await,
+                None => false,
             };
             found.push((path, kind, conflicts));
         }

@@ -216,6 +216,7 @@ mod tests {
                 unsaved: vec![("a.txt".to_owned(), "file:///w/a.txt".to_owned())],
                 proposed: vec!["p.txt".to_owned()],
                 not_saved: vec!["b.txt: the editor said no".to_owned()],
+                changed_on_save: vec!["c.txt".to_owned()],
             },
             changed: vec![
                 changed("a.txt", FileChangeKind::Changed, true),
@@ -228,6 +229,7 @@ mod tests {
             (no output)
             [there is no bash here; sh ran it]
             [could not be saved before it ran: b.txt: the editor said no]
+            [the editor changed the text when it saved c.txt]
             [it read the disk, and did not see the unsaved text of a.txt]
             [it did not see what is only proposed for p.txt]
             [2 processes that it had left were ended with it; to keep them going use `background: true`, or the tool `monitor`]
@@ -238,6 +240,7 @@ mod tests {
         expect![[r"
             It runs as j1.
             [could not be saved before it ran: b.txt: the editor said no]
+            [the editor changed the text when it saved c.txt]
             [it read the disk, and did not see the unsaved text of a.txt]
             [it did not see what is only proposed for p.txt]"]]
         .assert_eq(&started(&job));

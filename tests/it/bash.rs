@@ -87,10 +87,10 @@ async fn how_a_command_ends_is_told() {
         ("echo out; cat a.txt", "ok", "out\none\nexit code 0"),
         ("echo no >&2; exit 3", "error", "no\nexit code 3"),
         ("kill -9 $$", "error", "(no output)\nended by signal 9 (KILL)"),
-        ("exit 130", "error", "(no output)\nexit code 130 (as after signal 2, INT)"),
         ("printf '\\e[1mbold\\e[0m\\n 50%%\\r100%%'", "ok", "bold\n100%\nexit code 0"),
         ("printf '50%%\\r100%%\\n'", "ok", "100%\nexit code 0"),
         ("printf 'a\\0b\\xff\\n'", "ok", "a\u{2400}b\u{fffd}\nexit code 0"),
+        ("exit 130", "error", "(no output)\nexit code 130 (as after signal 2, INT)"),
         // Nothing can be typed to it.
         ("cat; read x; echo \"<$x>\"", "ok", "<>\nexit code 0"),
         ("true --", "ok", "(no output)\nexit code 0"),

@@ -5,6 +5,7 @@ mod formatter;
 mod hooks;
 mod parse;
 mod permissions;
+mod shell;
 
 use std::collections::BTreeMap;
 
@@ -15,6 +16,7 @@ pub use formatter::{FormatterMode, FormatterSettings};
 pub use hooks::{Hook, HookSettings, OnFailure};
 pub use parse::Remark;
 pub use permissions::{GuardSettings, Mode, PermissionSettings};
+pub use shell::ShellSettings;
 
 /// All settings. Durations are in milliseconds, sizes in bytes.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -44,6 +46,10 @@ pub struct Settings {
     pub hooks: HookSettings,
     /// Which files searches see.
     pub search: SearchSettings,
+    /// Commands that agents run.
+    pub bash: ShellSettings,
+    /// Whether documents with unsaved text are saved, by the editor, before `bash` runs a command.
+    pub save_before_bash: bool,
 }
 
 /// Which files `ls`, `glob`, `grep` and `file_search` see. An open document is always seen.

@@ -519,6 +519,7 @@ impl Dispatch {
             progress: Progress::default(),
             jobs: Arc::clone(&self.jobs),
             programs: self.hooks.programs(),
+            spill: self.keeper.place(),
             call: Arc::from(""),
         }
     }

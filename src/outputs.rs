@@ -6,25 +6,32 @@
 
 mod compress;
 mod cut;
+mod decoder;
 mod display;
 pub mod external;
 mod failures;
+mod gather;
 mod kind;
 mod known;
 mod look;
 mod present;
 mod spill;
+mod spool;
 mod store;
+mod terminal;
 
 pub use compress::{Compressed, compressed};
 pub use cut::{Budget, Cut, head_end};
-pub use display::{DISPLAY_HEADER, display};
+pub use decoder::Decoder;
+pub use display::{DISPLAY_HEADER, display, display_end};
+pub use gather::{Excerpt, Gather, Gathered, Long};
 pub use kind::{OutputKind, classify};
 pub use known::unknown;
 pub use look::{Ask, Looked, Mode, Next, Pattern, look};
 pub use present::{How, Text, present};
-pub use spill::{SPILL_FROM, SpillPlace, load};
+pub use spill::{Loaded, SPILL_FROM, SpillPlace, load};
 pub use store::{Found, Kept, NewOutput, Put, Store, Whole};
+pub use terminal::{Plain, plain};
 
 /// The lines of a text with what ends them; the empty one after a final line end is none.
 fn lines(text: &str) -> std::str::SplitInclusive<'_, char> {

@@ -191,6 +191,11 @@ impl Session {
         lock(&self.seen).hash(key).map(str::to_owned)
     }
 
+    /// What the model has seen something of, sorted.
+    pub fn seen_keys(&self) -> Vec<Key> {
+        lock(&self.seen).keys()
+    }
+
     /// The lines (0-based) of that text that the model was not shown; empty when it saw all, or nothing of it.
     pub fn unseen(&self, key: &Key) -> Vec<Range<usize>> {
         lock(&self.seen).unseen(key)

@@ -24,7 +24,7 @@ pub use slot::{Listed, NestedCall, NestedResult, Slot};
 
 use crate::jobs::Jobs;
 use crate::languages::Languages;
-use crate::outputs::OutputKind;
+use crate::outputs::{Long, OutputKind, SpillPlace};
 use crate::process::Programs;
 use crate::sessions::Session;
 use crate::workspace::{FileChange, Refusal, RefusalKind, Workspace};
@@ -110,6 +110,8 @@ pub struct Context {
     pub jobs: Arc<Jobs>,
     /// Programs to find and to start.
     pub programs: Arc<dyn Programs>,
+    /// Where an output goes that becomes long; `None`: there is no such place.
+    pub spill: Option<SpillPlace>,
     /// The caller's name for the call: what it shows is forgotten by that name.
     pub call: Arc<str>,
 }
@@ -157,6 +159,8 @@ pub struct Outcome {
     pub view_of: Option<ViewOf>,
     /// The call failed all the same, and how; `content` is its words, kept and cut as any output.
     pub failed: Option<Failed>,
+    /// The text is in a file already, which is kept as it is. Then `content` has no text.
+    pub long: Option<Long>,
 }
 
 /// How a call failed that has an output all the same.

@@ -1,6 +1,7 @@
 //! The table of tools: one line a tool, sorted by name.
 
 pub mod apply_patch;
+pub mod bash;
 pub mod edit;
 pub mod file_search;
 pub mod glob;
@@ -31,6 +32,7 @@ pub fn table() -> Vec<Arc<dyn AnyTool>> {
     let asked_for = lsp_edit::Collected::default();
     vec![
         erase(apply_patch::ApplyPatch), //
+        erase(bash::Bash),              //
         erase(edit::Edit),              //
         erase(file_search::FileSearch), //
         erase(glob::Glob),              //

@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde_json::Value;
 
 use crate::config::GuardSettings;
+use crate::editor::JobState;
 use crate::permissions::Rule;
 use crate::sessions::Session;
 use crate::sessions::requests::{ToolFailures, TurnStatus};
@@ -257,6 +258,10 @@ impl Dispatch {
         let session = &call.context.session;
         let on = session.wanted().guards(&self.workspace.settings());
         let key = name_of(call);
+        if self.jobs.list(&session.id).iter().any(|job| job.state == JobState::Running) {
+            // Who looks at what a running job does, looks again.
+            self.world.changed();
+        }
         watched.looks = call.entry.shared() && !traits.capabilities.contains(&Capability::Network);
         watched.changes = !traits.read_only();
         watched.edits = edited(call);
@@ -319,7 +324,8 @@ impl Dispatch {
             return;
         }
         let on = session.wanted().guards(&self.workspace.settings());
-        let end = end(failed.map(|error| error.kind));
+        let failed_kind = failed.map(|error| error.kind);
+        let end = end(failed_kind);
         let Watched { key, looks, changes, edits, world, over: _, notes } = watched;
         let (looks, changes, world) = (*looks, *changes, *world);
         let failed = match (failed, &*edits) {
@@ -331,7 +337,9 @@ impl Dispatch {
             }
             _ => None,
         };
-        if changes && key.is_some() && end != End::Neither {
+        // What was cancelled may have changed something before that.
+        let ran = end != End::Neither || failed_kind == Some(ErrorKind::Cancelled);
+        if changes && key.is_some() && ran {
             self.world.changed();
         }
         let texts = made.map(|made| made.texts.as_slice()).unwrap_or_default();

@@ -45,6 +45,19 @@ impl Keeper {
         }
     }
 
+    /// Where long outputs go, if they go anywhere.
+    pub(super) fn place(&self) -> Option<SpillPlace> {
+        self.place.get().cloned()
+    }
+
+    /// Keeps an output that is in a file already.
+    pub(super) fn keep_file(&self, session: &Session, new: NewOutput, path: PathBuf, bytes: usize) {
+        let store = session.shared_outputs();
+        let mut remove = lock(&store).put_file(new, path, bytes);
+        remove.extend(self.used(&session.id, &store));
+        self.remove(remove);
+    }
+
     /// A session is gone, and with it its outputs.
     pub(super) fn forget(&self, session: &str) {
         let mut recent = lock(&self.recent);

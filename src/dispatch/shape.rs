@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::config::OutputSettings;
 use crate::languages::DiagnosticsReport;
 use crate::outputs::{
-    Budget, Cut, How, NewOutput, OutputKind, Text, classify, display, external, head_end, line_count, present,
+    Budget, Cut, How, Long, NewOutput, OutputKind, Text, classify, display_end, external, head_end, line_count, present,
 };
 use crate::sessions::Session;
 use crate::tool::{Access, Capability, Content, ErrorKind, Failed, Outcome, ToolError, Traits, ViewOf};
@@ -19,6 +19,9 @@ use super::bounds::{Bounded, bound};
 use super::call::{CallError, CallResult, OutputInfo, Status, Timing};
 use super::change::{Made, Told, told_diagnostics, told_late};
 use super::keep::Keeper;
+
+/// Of the budget, what we add to an output that is in a file takes at most one part in so many.
+const REST_SHARE: usize = 4;
 
 /// How a call ended without breaking down.
 pub(super) enum Done {
@@ -50,7 +53,7 @@ impl Done {
                 outcome.kind = outcome.kind.or_else(|| access.commands.first().map(|command| classify(command)));
                 Ok(match outcome.failed.take() {
                     Some(Failed { kind, data }) => {
-                        let error = ToolError { data, ..ToolError::new(kind, begun(&outcome.content)) };
+                        let error = ToolError { data, ..ToolError::new(kind, begun(&outcome)) };
                         Done::FailedAfter { error, outcome }
                     }
                     None => Done::Ran(outcome),
@@ -66,12 +69,14 @@ impl Done {
 }
 
 /// The first line of what a call put out, in short.
-fn begun(content: &[Content]) -> String {
+fn begun(outcome: &Outcome) -> String {
     const CHARS: usize = 200;
-    let text = content.iter().find_map(|content| match content {
-        Content::Text { text } => text.lines().find(|line| !line.trim().is_empty()),
+    let texts = outcome.content.iter().filter_map(|content| match content {
+        Content::Text { text } => Some(text.as_str()),
         Content::Image { .. } => None,
     });
+    let mut lines = texts.chain(outcome.long.as_ref().map(|long| long.excerpt.text.as_str())).flat_map(str::lines);
+    let text = lines.find(|line| !line.trim().is_empty());
     text.unwrap_or_default().chars().take(CHARS).collect()
 }
 
@@ -109,7 +114,15 @@ pub(super) struct Shaped {
     pub result: CallResult,
     /// Whether the model is given all that the tool said.
     pub entire: bool,
-    whole: Option<Arc<str>>,
+    whole: Option<Whole>,
+}
+
+/// Text of which `content` has less.
+struct Whole {
+    /// All of it, or the end of it.
+    text: Arc<str>,
+    /// So many bytes are before that.
+    missing: usize,
 }
 
 impl Shaped {
@@ -117,7 +130,9 @@ impl Shaped {
     pub(super) fn detail(&self, settings: &OutputSettings) -> Option<Value> {
         let mut detail = serde_json::to_value(&self.result).ok()?;
         if let (Some(whole), Some(fields)) = (&self.whole, detail.as_object_mut()) {
-            fields.insert("display".to_owned(), display(whole, settings.display_bytes).into());
+            let Whole { text, missing } = whole;
+            let shown = display_end(text, text.len() + missing, settings.display_bytes);
+            fields.insert("display".to_owned(), shown.into());
         }
         Some(detail)
     }
@@ -135,6 +150,7 @@ struct Words {
     external: Option<String>,
     kind: Option<OutputKind>,
     view_of: Option<ViewOf>,
+    long: Option<Long>,
 }
 
 /// The result. Text is joined into one piece and cut to the budget; the whole goes into the session's store first.
@@ -162,6 +178,7 @@ pub(super) fn shape(ending: Ending, named: Named, keeping: &Keeping<'_>, timing:
             text.retain(|piece| !piece.is_empty());
             words.body = text.join("\n");
             (words.external, words.kind, words.view_of) = (outcome.external, outcome.kind, outcome.view_of);
+            words.long = outcome.long;
         }
         Ok(Done::FailedElsewhere { error, source }) => {
             words.body.clone_from(&error.message);
@@ -208,7 +225,7 @@ pub(super) fn shape(ending: Ending, named: Named, keeping: &Keeping<'_>, timing:
     let said = words.body.len();
     let (shown, mut output, whole) = kept.shown(words);
     let entire = match (&whole, &shown) {
-        (Some(whole), Some(shown)) => shown.starts_with(&whole[..said]),
+        (Some(whole), Some(shown)) => shown.starts_with(&whole.text[..said]),
         _ => true,
     };
     if let Some(first) = left_out.first().and_then(|left| left.output.clone())
@@ -284,27 +301,28 @@ struct Kept<'a> {
 }
 
 impl Kept<'_> {
+    fn named(&self, id: &str, text: Arc<str>, external: Option<String>, kind: Option<OutputKind>) -> NewOutput {
+        let (call_id, tool) = (self.call_id.to_owned(), self.tool.to_owned());
+        NewOutput { id: id.to_owned(), call_id, tool, text, external, kind }
+    }
+
     fn keep(&self, id: &str, text: Arc<str>, external: Option<String>, kind: Option<OutputKind>) {
-        let new = NewOutput {
-            id: id.to_owned(),
-            call_id: self.call_id.to_owned(),
-            tool: self.tool.to_owned(),
-            text,
-            external,
-            kind,
-        };
+        let new = self.named(id, text, external, kind);
         self.keeping.keeper.keep(self.keeping.session, new, self.keeping.settings.kept_bytes);
     }
 
     /// What the model is given of the words, where the whole is, and the whole where that is more.
-    fn shown(&self, words: Words) -> (Option<String>, Option<OutputInfo>, Option<Arc<str>>) {
-        let Words { body, shorter, mut rest, external, kind, view_of } = words;
+    fn shown(&self, words: Words) -> (Option<String>, Option<OutputInfo>, Option<Whole>) {
+        let Words { body, shorter, mut rest, external, kind, view_of, long } = words;
         rest.retain(|piece| !piece.is_empty());
         let rest = rest.join("\n");
         if let Some(view) = view_of {
             let shown = self.again(&body, &rest, external.as_deref());
             let ViewOf { id, total_bytes, truncated } = view;
             return (Some(shown), Some(OutputInfo { id, total_bytes, truncated, kind, left_out: Vec::new() }), None);
+        }
+        if let Some(long) = long {
+            return self.shown_long(long, &rest, external, kind);
         }
         let text = Text { body: &body, shorter: shorter.as_deref(), rest: &rest };
         let whole: Arc<str> = text.whole().into();
@@ -320,7 +338,43 @@ impl Kept<'_> {
         };
         let Cut { text: shown, truncated } = present(text, how);
         let info = OutputInfo { id: self.id.clone(), total_bytes: whole.len(), truncated, kind, left_out: Vec::new() };
-        (Some(shown), Some(info), truncated.then_some(whole))
+        (Some(shown), Some(info), truncated.then_some(Whole { text: whole, missing: 0 }))
+    }
+
+    /// What the model is given of an output that is in a file already, and of what we add to it. That is kept apart
+    /// where it is too long.
+    fn shown_long(
+        &self,
+        long: Long,
+        rest: &str,
+        external: Option<String>,
+        kind: Option<OutputKind>,
+    ) -> (Option<String>, Option<OutputInfo>, Option<Whole>) {
+        let budget = self.keeping.budget;
+        let apart = format!("{}.rest", self.id);
+        let added = budget.within(budget.max / REST_SHARE).cut(rest, &apart);
+        if added.truncated {
+            self.keep(&apart, Arc::from(rest), None, None);
+        }
+        let added = if added.text.is_empty() { String::new() } else { format!("\n{}", added.text) };
+        let tags = external.as_deref().map_or(0, external::overhead);
+        let Long { path, bytes, excerpt } = long;
+        let mut shown =
+            budget.within(budget.max.saturating_sub(added.len() + tags)).cut_excerpt(&excerpt, &self.id).text;
+        if let Some(source) = &external {
+            shown = external::wrapped(&shown, source);
+        }
+        shown.push_str(&added);
+        shown.truncate(shown.floor_char_boundary(budget.max));
+        self.keeping.keeper.keep_file(
+            self.keeping.session,
+            self.named(&self.id, Arc::from(""), external, kind),
+            path,
+            bytes,
+        );
+        let (id, total_bytes) = (self.id.clone(), bytes);
+        let info = OutputInfo { id, total_bytes, truncated: true, kind, left_out: Vec::new() };
+        (Some(shown), Some(info), Some(Whole { text: excerpt.text.into(), missing: excerpt.missing }))
     }
 
     /// A view of an output that is kept already. The tool has kept to the budget; what we add to it is cut to what is

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::failures::looks_failed;
-use super::lines;
+use super::{Excerpt, lines};
 
 /// How much of one output is shown. Bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +62,16 @@ impl Budget {
     /// The same for a text that is not the whole that is kept: `line_of` gives for a line of the text (1-based) the line
     /// of the whole.
     pub fn cut_numbered(self, text: &str, id: &str, line_of: &dyn Fn(usize) -> usize) -> Cut {
+        self.cut_of(text, 0, id, line_of)
+    }
+
+    /// The same for an output that is in a file, of what is at hand of it.
+    pub fn cut_excerpt(self, excerpt: &Excerpt, id: &str) -> Cut {
+        let cut = self.within(Excerpt::SHOWN).cut_of(&excerpt.text, excerpt.missing, id, &|row| excerpt.line_of(row));
+        Cut { truncated: true, ..cut }
+    }
+
+    fn cut_of(self, text: &str, missing: usize, id: &str, line_of: &dyn Fn(usize) -> usize) -> Cut {
         if text.len() <= self.max {
             return Cut { text: text.to_owned(), truncated: false };
         }
@@ -81,7 +91,7 @@ impl Budget {
         if !out.is_empty() && !out.ends_with('\n') {
             out.push('\n');
         }
-        out.push_str(&remark(text, head..tail, id, line_of));
+        out.push_str(&remark(text, head..tail, missing, id, line_of));
         if !failures.is_empty() {
             out.push_str("[of these, lines that look like failures]\n");
             out.push_str(&failures);
@@ -99,8 +109,14 @@ impl Budget {
     }
 }
 
-/// What is gone, and how to get it.
-fn remark(text: &str, gone: std::ops::Range<usize>, id: &str, line_of: &dyn Fn(usize) -> usize) -> String {
+/// What is gone, and how to get it. `missing`: so many bytes more than there are in the text.
+fn remark(
+    text: &str,
+    gone: std::ops::Range<usize>,
+    missing: usize,
+    id: &str,
+    line_of: &dyn Fn(usize) -> usize,
+) -> String {
     let first = 1 + ends(&text.as_bytes()[..gone.start]);
     let last = 1 + ends(&text.as_bytes()[..gone.end.saturating_sub(1).max(gone.start)]);
     let within = text[..gone.start].rfind('\n').map_or(0, |at| at + 1);
@@ -110,8 +126,8 @@ fn remark(text: &str, gone: std::ops::Range<usize>, id: &str, line_of: &dyn Fn(u
     let _ = write!(
         out,
         " left out here ({} of {} bytes); the `output` tool shows them: id \"{id}\", offset {first}",
-        gone.len(),
-        text.len()
+        gone.len() + missing,
+        text.len() + missing
     );
     if column > 1 {
         let _ = write!(out, ", column {column}");

@@ -10,11 +10,16 @@ const HEADER: usize = 120;
 
 /// An output for a front end: all of it, or its last lines with a header that says so; at most `max` bytes.
 pub fn display(text: &str, max: usize) -> String {
-    if text.len() <= max {
+    display_end(text, text.len(), max)
+}
+
+/// The same for an output of `total` bytes of which only this end is at hand.
+pub fn display_end(text: &str, total: usize, max: usize) -> String {
+    if total <= max && text.len() >= total {
         return text.to_owned();
     }
     let start = tail_start(text, max.saturating_sub(HEADER));
-    let header = format!("{DISPLAY_HEADER}{} of {} bytes; the whole is kept]\n", text.len() - start, text.len());
+    let header = format!("{DISPLAY_HEADER}{} of {total} bytes; the whole is kept]\n", text.len() - start);
     let mut out = header + &text[start..];
     if out.len() > max {
         out.truncate(out.floor_char_boundary(max));

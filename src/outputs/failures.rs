@@ -1,5 +1,9 @@
 //! Which lines of an output look like failures, and which lines belong to them. Pure.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 /// Words that failures are told with, in lower case.
 const FAILURES: &[&str] = &[
     "error",
@@ -20,6 +24,9 @@ const FAILURES: &[&str] = &[
     "timed out",
 ];
 
+/// Marks of failures.
+const MARKS: &[&str] = &["✗", "✖", "❌"];
+
 /// Ways to say that there was none.
 const SUCCESSES: &[&str] =
     &["0 error", "no error", "0 fail", "no fail", "without error", "errors: 0", "failed: 0", "failures: 0", "0 warn"];
@@ -29,7 +36,7 @@ const CONTINUATIONS: &[&str] = &["note:", "help:", "caused by", "hint:", "|", "-
 
 /// Whether a line looks like a failure.
 pub(super) fn looks_failed(line: &str) -> bool {
-    if line.contains(['✗', '✖', '❌']) {
+    if MARKS.iter().any(|mark| line.contains(mark)) {
         return true;
     }
     let mut line = line.to_lowercase();
@@ -42,6 +49,18 @@ pub(super) fn looks_failed(line: &str) -> bool {
         }
     }
     FAILURES.iter().any(|word| line.contains(word))
+}
+
+/// Where the first line may be that looks like a failure (a byte offset in it); `None`: no line does. Quick, for long texts.
+pub(super) fn may_have_failed(text: &str) -> Option<usize> {
+    static WORDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        let words = FAILURES.iter().chain(MARKS).map(|word| regex::escape(word)).collect::<Vec<_>>().join("|");
+        Regex::new(&format!("(?i){words}")).ok()
+    });
+    match &*WORDS {
+        Some(words) => words.find(text).map(|found| found.start()),
+        None => None,
+    }
 }
 
 /// Whether a line goes on with what a failure before it began: it is indented, or starts as explanations do, or is a
@@ -79,7 +98,7 @@ mod tests {
             "npm ERR! error code 1",
             "Traceback (most recent call last):",
         ] {
-            assert!(looks_failed(line), "{line}");
+            assert!(looks_failed(line) && may_have_failed(line).is_some(), "{line}");
         }
         for line in ["0 errors", "ok", "No failures", "test result: ok. 3 passed; 0 failed", "all good", ""] {
             assert!(!looks_failed(line), "{line}");

@@ -189,20 +189,60 @@ fn tail(text: &str, limit: usize, room: usize) -> Looked {
     Looked { text: shown.to_owned(), remark, next: None, total_lines: total }
 }
 
+/// A line that matches: its index, and where it begins (bytes).
+#[derive(Debug, Clone, Copy)]
+struct Match {
+    row: usize,
+    start: usize,
+}
+
+/// The lines that match from a line on: the first ones, how many there are, and the last.
+struct Matches {
+    first: Vec<Match>,
+    count: usize,
+    last: Option<usize>,
+}
+
+fn matches(text: &str, pattern: &Pattern, from: usize, most: usize) -> Matches {
+    let (mut found, mut start) = (Matches { first: Vec::new(), count: 0, last: None }, 0);
+    for (row, line) in lines(text).enumerate() {
+        if row >= from && pattern.find(trimmed(line)).is_some() {
+            if found.first.len() < most {
+                found.first.push(Match { row, start });
+            }
+            (found.count, found.last) = (found.count + 1, Some(row));
+        }
+        start += line.len();
+    }
+    found
+}
+
+/// The lines from so many before a match on, each with its index.
+fn from_before(text: &str, at: Match, count: usize) -> impl Iterator<Item = (usize, &str)> {
+    let (mut row, mut start) = (at.row, at.start);
+    for _ in 0..count.min(at.row) {
+        let before = start.saturating_sub(1);
+        start = memchr::memrchr(b'\n', &text.as_bytes()[..before]).map_or(0, |at| at + 1);
+        row -= 1;
+    }
+    (row..).zip(lines(&text[start..]).map(trimmed))
+}
+
 fn matching(text: &str, pattern: &Pattern, ask: &Ask, room: usize) -> Looked {
-    let all: Vec<&str> = lines(text).map(trimmed).collect();
-    let total = all.len();
+    let total = line_count(text);
     let offset = ask.offset.max(1);
     if offset > total {
         return past_the_end(offset, total);
     }
-    let matches: Vec<usize> = (offset - 1..total).filter(|&at| pattern.find(all[at]).is_some()).collect();
+    // Each that is shown takes three bytes at least.
+    let found = matches(text, pattern, offset - 1, ask.limit.clamp(1, room / 3 + 2));
     let (mut out, mut shown, mut long) = (String::new(), None::<usize>, None);
     let mut next = None;
-    'matches: for &at in matches.iter().take(ask.limit.max(1)) {
-        let from = at.saturating_sub(ask.context).max(shown.map_or(offset - 1, |shown| shown + 1));
-        let end = at.saturating_add(ask.context).saturating_add(1).min(total);
-        for (row, whole) in all.iter().enumerate().take(end).skip(from) {
+    'matches: for &at in &found.first {
+        let from = at.row.saturating_sub(ask.context).max(shown.map_or(offset - 1, |shown| shown + 1));
+        let end = at.row.saturating_add(ask.context).saturating_add(1).min(total);
+        let rows = from_before(text, at, at.row.saturating_sub(from));
+        for (row, whole) in rows.skip_while(|(row, _)| *row < from).take_while(|(row, _)| *row < end) {
             let apart = ask.context > 0 && shown.is_some_and(|shown| shown + 1 < row);
             let (excerpt, column) = excerpt(whole, pattern);
             let line = format!("{}{}: {excerpt}\n", if apart { "--\n" } else { "" }, row + 1);
@@ -224,9 +264,9 @@ fn matching(text: &str, pattern: &Pattern, ask: &Ask, room: usize) -> Looked {
     }
     // What was not shown is gone on with from the line after the last one shown, if anything there matches.
     let from = next.or(shown.map(|shown| shown + 1)).unwrap_or(total);
-    let next = matches.iter().any(|&at| at >= from).then_some(Next { offset: from + 1, column: 1 });
+    let next = found.last.is_some_and(|last| last >= from).then_some(Next { offset: from + 1, column: 1 });
     let range = if offset > 1 { format!(" from line {offset} on") } else { String::new() };
-    let mut remark = match matches.len() {
+    let mut remark = match found.count {
         1 => format!("1 line of {total} matches{range}"),
         count => format!("{count} lines of {total} match{range}"),
     };
@@ -256,26 +296,33 @@ fn excerpt(line: &str, pattern: &Pattern) -> (String, Option<usize>) {
 }
 
 fn summary(text: &str, room: usize) -> Looked {
-    let all: Vec<&str> = lines(text).map(trimmed).collect();
-    let total = all.len();
-    let row = |at: usize| format!("{}: {}\n", at + 1, &all[at][..all[at].floor_char_boundary(SUMMARY_LINE)]);
-    let failed: Vec<usize> = (0..total).filter(|&at| looks_failed(all[at])).collect();
+    let total = line_count(text);
+    let row = |(at, line): (usize, &str)| {
+        let line = trimmed(line);
+        format!("{}: {}\n", at + 1, &line[..line.floor_char_boundary(SUMMARY_LINE)])
+    };
+    let (mut failed, mut failures) = (0, Vec::new());
+    for (at, line) in lines(text).enumerate().filter(|(_, line)| looks_failed(trimmed(line))) {
+        failed += 1;
+        if failures.len() < SUMMARY_FAILURES {
+            failures.push(row((at, line)));
+        }
+    }
+    let beginning: Vec<String> = lines(text).enumerate().take(SUMMARY_ENDS).map(row).collect();
     let last = total.saturating_sub(SUMMARY_ENDS).max(SUMMARY_ENDS.min(total));
-    let sections = [
-        ("the beginning", (0..SUMMARY_ENDS.min(total)).collect::<Vec<_>>()),
-        ("the end", (last..total).collect()),
-        ("lines that look like failures", failed.iter().copied().take(SUMMARY_FAILURES).collect()),
-    ];
+    let mut end: Vec<&str> = lines(text).rev().take(total - last).collect();
+    end.reverse();
+    let end = end.into_iter().enumerate().map(|(at, line)| row((last + at, line))).collect();
+    let sections = [("the beginning", beginning), ("the end", end), ("lines that look like failures", failures)];
     let mut out = String::new();
     let mut told = 0;
     for (title, rows) in sections.iter().filter(|(_, rows)| !rows.is_empty()) {
         let mut section = format!("{title}:\n");
-        for &at in rows {
-            let line = row(at);
+        for line in rows {
             if out.len() + section.len() + line.len() > room {
                 break;
             }
-            section.push_str(&line);
+            section.push_str(line);
             told += usize::from(title.starts_with("lines"));
         }
         if out.len() + section.len() <= room {
@@ -283,7 +330,7 @@ fn summary(text: &str, room: usize) -> Looked {
         }
     }
     let mut remark = format!("{}, {} bytes", counted(total, "line"), text.len());
-    match failed.len() {
+    match failed {
         0 => remark.push_str("; no line looks like a failure"),
         count if count > told => {
             let _ = write!(remark, "; {count} lines look like failures, {told} are shown");

@@ -1,8 +1,10 @@
 //! Long outputs on the disk, through the disk port: where they are, how they get there whole, and when they go.
 
 use std::io;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use tracing::{debug, warn};
@@ -84,6 +86,19 @@ impl SpillPlace {
         }
     }
 
+    /// A name for an output that is written while it comes; its folder is there. Blocking.
+    pub(super) fn growing(&self, session: &str) -> io::Result<PathBuf> {
+        static NUMBER: AtomicU64 = AtomicU64::new(1);
+        self.disk.create_private_dir(&self.folder)?;
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        Ok(self.disk.canonicalize(&self.folder)?.join(self.name(session, &format!("g{number}"))))
+    }
+
+    /// The disk it is on.
+    pub(super) fn disk(&self) -> &Arc<dyn Disk> {
+        &self.disk
+    }
+
     /// Removes files. Blocking.
     pub fn remove(&self, files: &[PathBuf]) {
         for file in files {
@@ -101,17 +116,37 @@ impl SpillPlace {
     }
 }
 
+/// The text of an output that was looked for.
+#[derive(Debug)]
+pub enum Loaded {
+    /// It was in memory.
+    Shared(Arc<str>),
+    /// It was read for this.
+    Read(String),
+}
+
+impl Deref for Loaded {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            Loaded::Shared(text) => text,
+            Loaded::Read(text) => text,
+        }
+    }
+}
+
 /// The text of an output, from wherever it is; an error when its file is gone or not what was written. Blocking.
-pub fn load(disk: &dyn Disk, found: &Found) -> io::Result<Arc<str>> {
+pub fn load(disk: &dyn Disk, found: &Found) -> io::Result<Loaded> {
     match &found.whole {
-        Whole::Memory(text) => Ok(Arc::clone(text)),
+        Whole::Memory(text) => Ok(Loaded::Shared(Arc::clone(text))),
         Whole::Disk(path) => {
             let text = String::from_utf8(disk.read(path)?)
                 .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "its file was changed"))?;
             if text.len() != found.kept.bytes {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, "its file was changed"));
             }
-            Ok(text.into())
+            Ok(Loaded::Read(text))
         }
     }
 }

@@ -127,6 +127,30 @@ impl Store {
         done
     }
 
+    /// Keeps an output that is in a file already; the text of `new` counts for nothing. The longest unused ones make room for
+    /// it on the disk. Answers the files of outputs that are kept no longer.
+    pub fn put_file(&mut self, new: NewOutput, path: PathBuf, bytes: usize) -> Vec<PathBuf> {
+        let mut remove = Vec::new();
+        if let Some(at) = self.position(&new.id) {
+            self.drop_at(at, &mut remove);
+        }
+        self.puts += 1;
+        let NewOutput { id, call_id, tool, external, kind, .. } = new;
+        self.disk_bytes += bytes;
+        self.outputs.push_back(Output {
+            kept: Kept { id, call_id, tool, bytes, external, kind },
+            put: self.puts,
+            text: None,
+            counted: false,
+            disk: OnDisk::At(path),
+        });
+        self.spare_disk(&mut remove);
+        while self.outputs.len() > MOST {
+            self.drop_at(0, &mut remove);
+        }
+        remove
+    }
+
     /// The output of that number was written to the disk, or could not be (`None`). Answers a file that nobody wants.
     pub fn written(&mut self, put: u64, path: Option<PathBuf>) -> Vec<PathBuf> {
         let mut remove = Vec::new();
@@ -374,6 +398,22 @@ mod tests {
     }
 
     #[test]
+    fn what_is_in_a_file_already_takes_no_memory() {
+        let mut store = Store::default();
+        let third = DISK_BYTES / 3;
+        for (at, id) in ["o1", "o2", "o3"].into_iter().enumerate() {
+            assert_eq!(store.put_file(new(id, ""), format!("/s/{at}").into(), third), Vec::<PathBuf>::new());
+        }
+        let found = store.find("o1").unwrap();
+        assert_eq!((store.bytes, found.kept.bytes, found.whole), (0, third, Whole::Disk("/s/0".into())));
+        // The longest unused makes room, and so does one of the same name.
+        assert_eq!(store.put_file(new("o4", ""), "/s/3".into(), third), [PathBuf::from("/s/1")]);
+        assert_eq!(store.put_file(new("o4", ""), "/s/4".into(), 1), [PathBuf::from("/s/3")]);
+        assert_eq!(names(&store), ["o1", "o3", "o4"]);
+        assert_eq!((store.clear().len(), store.disk_bytes), (3, 0));
+    }
+
+    #[test]
     fn short_ones_and_those_without_a_place_are_not_written() {
         let mut store = Store::default();
         assert_eq!(store.put(new("o1", &"x".repeat(SPILL_FROM)), 1 << 20, true).write, None);
@@ -382,7 +422,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_counts_stay_right(steps in prop::collection::vec((0..4u8, 0..6usize, 0..3usize), 0..80)) {
+        fn the_counts_stay_right(steps in prop::collection::vec((0..5u8, 0..6usize, 0..3usize), 0..80)) {
             let (mut store, sizes) = (Store::default(), [10, SPILL_FROM + 1, 2 * SPILL_FROM]);
             let (mut pending, mut files) = (Vec::new(), Vec::new());
             for (step, name, size) in steps {
@@ -398,6 +438,12 @@ mod tests {
                         let remove = store.written(number, Some(path));
                         files.retain(|file| !remove.contains(file));
                     },
+                    4 => {
+                        let path = PathBuf::from(format!("/f{}", store.puts));
+                        files.push(path.clone());
+                        let remove = store.put_file(new(&format!("o{name}"), ""), path, sizes[size]);
+                        files.retain(|file| !remove.contains(file));
+                    }
                     2 => if let Some(number) = pending.pop() {
                         let remove = store.written(number, None);
                         files.retain(|file| !remove.contains(file));

@@ -104,6 +104,14 @@ pub trait Disk: Send + Sync + 'static {
     /// Makes a new file with `bytes`, whole from its first moment, in a directory that exists; fails with
     /// [`io::ErrorKind::AlreadyExists`] when the name is taken, be it by a dangling link.
     fn create(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
+    /// Makes a new, empty file for nobody but the user we run as (mode 0600), in a directory that exists, to be written to
+    /// piece by piece; what was written may be read at any time. Nothing is flushed to the disk: after a power cut it may
+    /// be short. Fails with [`io::ErrorKind::AlreadyExists`] when the name is taken, be it by a dangling link, and with
+    /// [`io::ErrorKind::Unsupported`] where there is no such way.
+    fn create_growing(&self, path: &Path) -> io::Result<Box<dyn io::Write + Send>> {
+        let _ = path;
+        Err(io::ErrorKind::Unsupported.into())
+    }
     /// Overwrites the content of an existing file, keeping its inode: owner, access lists and other names stay. Not
     /// atomic, so the caller has put a copy aside.
     fn overwrite(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;

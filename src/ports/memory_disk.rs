@@ -1,5 +1,7 @@
 //! A disk in memory, for tests: files, hard and symbolic links, failures to order, and hooks between two steps.
 
+mod handles;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
@@ -10,6 +12,7 @@ use std::time::SystemTime;
 use rustix::io::Errno;
 
 use super::disk::{DirEntry, Disk, DiskLock, FileKind, Metadata};
+use handles::{Growing, Held};
 
 /// How many links a path may lead through, as on Linux.
 const MAX_LINKS: usize = 40;
@@ -29,8 +32,10 @@ pub enum Operation {
     CreateDirAll,
     /// [`Disk::replace`]
     Replace,
-    /// [`Disk::create`]
+    /// [`Disk::create`] and [`Disk::create_growing`]
     Create,
+    /// Writing to what [`Disk::create_growing`] made
+    Grow,
     /// [`Disk::overwrite`]; when ordered to fail it leaves half of the new bytes, as a full disk does.
     Overwrite,
     /// [`Disk::set_mode`]
@@ -54,7 +59,7 @@ type Hook = Box<dyn FnMut(&MemoryDisk, &Path) + Send>;
 
 /// Files in memory. Paths are absolute; folders appear with the files in them.
 pub struct MemoryDisk {
-    inner: Mutex<Inner>,
+    inner: Arc<Mutex<Inner>>,
     hooks: Mutex<BTreeMap<Operation, Hook>>,
 }
 
@@ -71,18 +76,6 @@ struct Inner {
 
 /// The files that somebody has a lock on.
 type Locks = Arc<Mutex<BTreeSet<PathBuf>>>;
-
-/// A lock of the twin's.
-struct Held {
-    locks: Locks,
-    path: PathBuf,
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.locks.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.path);
-    }
-}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Node {
@@ -111,7 +104,7 @@ impl Default for MemoryDisk {
             changes: Vec::new(),
             locks: Locks::default(),
         };
-        MemoryDisk { inner: Mutex::new(inner), hooks: Mutex::default() }
+        MemoryDisk { inner: Arc::new(Mutex::new(inner)), hooks: Mutex::default() }
     }
 }
 
@@ -500,6 +493,13 @@ impl Disk for MemoryDisk {
             inner.insert(path, bytes.to_vec(), 0o644);
             Ok(())
         })
+    }
+
+    fn create_growing(&self, path: &Path) -> io::Result<Box<dyn io::Write + Send>> {
+        self.create(path, &[])?;
+        let mut inner = self.lock();
+        inner.file_mut(path).ok_or(io::ErrorKind::NotFound)?.mode = 0o600;
+        Ok(Box::new(Growing { inner: Arc::clone(&self.inner), path: path.to_owned() }))
     }
 
     fn overwrite(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {

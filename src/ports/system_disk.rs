@@ -156,6 +156,13 @@ impl Disk for SystemDisk {
         Ok(())
     }
 
+    fn create_growing(&self, path: &Path) -> io::Result<Box<dyn io::Write + Send>> {
+        let place = Place::of(path)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&place.folder, &place.name, flags, Mode::RUSR | Mode::WUSR)?;
+        Ok(Box::new(File::from(file)))
+    }
+
     fn overwrite(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let place = Place::of(path)?;
         let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;

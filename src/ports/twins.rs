@@ -1,6 +1,6 @@
 //! What holds for every [`Disk`]: each test here runs on the real one, in a temporary folder, and on its twin.
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::{DirEntry, Disk, FileKind, MemoryDisk, SystemDisk};
@@ -329,5 +329,26 @@ fn a_mode_is_set_and_nothing_else() {
         }
         assert_eq!(disk.metadata(&root.join("file")).unwrap().mode, 0o755);
         assert_eq!(listing(disk, root), before);
+    });
+}
+
+#[test]
+fn a_file_that_grows_is_new_private_and_read_as_far_as_it_is_written() {
+    on_both(|disk, root| {
+        let path = root.join("grows");
+        let mut file = disk.create_growing(&path).unwrap();
+        file.write_all(b"one ").unwrap();
+        assert_eq!(disk.read(&path).unwrap(), b"one ");
+        file.write_all(b"two").unwrap();
+        assert_eq!((disk.read(&path).unwrap(), disk.metadata(&path).unwrap().mode), (b"one two".to_vec(), 0o600));
+        for (taken, kind) in [
+            ("grows", ErrorKind::AlreadyExists),
+            ("dangling", ErrorKind::AlreadyExists),
+            ("file", ErrorKind::AlreadyExists),
+            ("missing/grows", ErrorKind::NotFound),
+            ("linkdir/grows", ErrorKind::InvalidInput),
+        ] {
+            assert_eq!(disk.create_growing(&root.join(taken)).err().map(|error| error.kind()), Some(kind), "{taken}");
+        }
     });
 }

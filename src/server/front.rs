@@ -292,6 +292,8 @@ impl Front {
             let user = self.rooms.workspace.settings();
             settings.hooks = user.hooks.clone();
             settings.formatter = settings.formatter.within(&user.formatter);
+            settings.bash = settings.bash.within(&user.bash);
+            settings.save_before_bash = user.save_before_bash;
         }
         for remark in remarks {
             let words = format!("Ropewalk: setting {}: {}", remark.key, remark.message);

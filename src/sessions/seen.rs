@@ -83,6 +83,13 @@ impl Seen {
         self.0.get(key).map(|sight| sight.hash.as_str())
     }
 
+    /// All that was seen, or parts of it, sorted.
+    pub(super) fn keys(&self) -> Vec<Key> {
+        let mut keys: Vec<Key> = self.0.keys().cloned().collect();
+        keys.sort_unstable();
+        keys
+    }
+
     /// The lines (0-based) of that text that were not shown; empty when all were, or the text was never seen.
     pub(super) fn unseen(&self, key: &Key) -> Vec<Range<usize>> {
         self.0.get(key).map(Sight::unseen).unwrap_or_default()

@@ -165,6 +165,7 @@ impl Tool for Output {
             kind: kept.kind,
             external: kept.external,
             failed: None,
+            long: None,
             view_of: Some(ViewOf { id: kept.id, total_bytes: kept.bytes, truncated: !whole }),
         })
     }

@@ -10,6 +10,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "JSON is made where it is passed")]
 
 mod bad;
+mod bash;
 mod commands;
 mod documented;
 mod doubles;

@@ -1,0 +1,420 @@
+//! `bash`: runs a command line, with the output as it came, how it ended, and what else there is to know of it: which
+//! unsaved text it did not see, which files that the model knows it changed.
+
+mod pump;
+mod unsaved;
+mod watch;
+mod words;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::outputs::{Gather, Gathered, Long, NewOutput, classify};
+use crate::ports::FileKind;
+use crate::process::{Command, Confine, Input, Launch, Running};
+use crate::tool::{Access, Capability, Content, Context, ErrorKind, Failed, Outcome, Tool, ToolError, Traits};
+
+use pump::{Limits, Pumped, Stopped};
+use unsaved::Unseen;
+use watch::{Changed, Watch};
+use words::{Told, closing, how};
+
+/// A command runs so long (ms), when the call does not say.
+const TIMEOUT: u64 = 120_000;
+
+/// A command that is waited for runs no longer than this (ms).
+const LONGEST: u64 = 600_000;
+
+/// A command that is stopped has so long to end by itself; then it is ended by force.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// The same for one in the background: within the two seconds that a job has.
+const JOB_GRACE: Duration = Duration::from_secs(1);
+
+/// A job is named by its command up to so many characters.
+const LABEL: usize = 60;
+
+/// Runs a command line with bash and gives what it puts out (standard output and standard error in the order in which
+/// they came) and its exit code. Nothing can be typed to it: its standard input is closed, unless `stdin` gives a text. It reads
+/// and writes the disk, and does not see the unsaved text of open documents. When it ends, whatever it left running is
+/// ended too; what is to go on is started with `background`. To read, search and change files use the tools for that.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The command line.
+    #[schemars(example = &"cargo test --lib")]
+    pub command: String,
+    /// It is stopped after so many milliseconds; at most 600000. In the background only if this is given.
+    #[schemars(example = 120_000)]
+    pub timeout: Option<u64>,
+    /// What it is for, in a few words, for the person who reads along.
+    #[schemars(example = &"Run the unit tests")]
+    pub description: Option<String>,
+    /// The folder it runs in; else the first workspace folder.
+    #[schemars(example = &"packages/app")]
+    pub workdir: Option<String>,
+    /// Start it and go on at once. Its end is told with a later result, and its output is kept.
+    #[serde(default)]
+    pub background: bool,
+    /// What it reads from its standard input.
+    pub stdin: Option<String>,
+}
+
+impl Arguments {
+    /// The folder that is named, if one is.
+    fn workdir(&self) -> Option<&str> {
+        self.workdir.as_deref().filter(|named| !named.trim().is_empty())
+    }
+}
+
+/// The tool.
+pub struct Bash;
+
+#[async_trait]
+impl Tool for Bash {
+    type Arguments = Arguments;
+
+    const TRAITS: Traits<'static> = Traits {
+        name: "bash",
+        title: "Run a command",
+        capabilities: &[Capability::ReadsFiles, Capability::WritesFiles, Capability::ExecutesCode],
+        parallel: false,
+        deferred: false,
+        free_form: Some("command"),
+        // Longer than any command, its end and what is looked at round it.
+        deadline: Duration::from_secs(LONGEST / 1000 + 60),
+        aliases: &[
+            ("cmd", "command"),
+            ("script", "command"),
+            ("timeout_ms", "timeout"),
+            ("cwd", "workdir"),
+            ("working_directory", "workdir"),
+            ("directory", "workdir"),
+            ("run_in_background", "background"),
+            ("is_background", "background"),
+            ("input", "stdin"),
+        ],
+        names: &["shell", "exec_shell", "run_command", "execute_command", "terminal", "run_terminal_cmd"],
+    };
+
+    /// The time it takes to end a command by force, and to hear of it.
+    const WINDS_DOWN: Duration = Duration::from_secs(5);
+
+    fn access(&self, arguments: &Arguments) -> Access {
+        Access {
+            commands: vec![arguments.command.clone()],
+            reads: arguments.workdir().map(str::to_owned).into_iter().collect(),
+            ..Access::default()
+        }
+    }
+
+    fn validate(&self, arguments: &Arguments) -> Result<(), ToolError> {
+        let fault = |message: &str| Err(ToolError::new(ErrorKind::InvalidArguments, message));
+        if arguments.command.trim().is_empty() {
+            return fault("`command` is empty; give a command line, for example \"cargo test\".");
+        }
+        if arguments.command.contains('\0') {
+            return fault("`command` has a NUL character in it, which no command line can have; leave it out.");
+        }
+        Ok(())
+    }
+
+    async fn run(&self, arguments: Arguments, context: &Context) -> Result<Outcome, ToolError> {
+        let (command, mut told) = prepared(&arguments, context).await?;
+        context.progress.report(None, arguments.description.as_deref());
+        told.unseen = unsaved::before(context).await;
+        if arguments.background {
+            return in_background(&arguments, command, told, context).await;
+        }
+        let limit = limit(arguments.timeout);
+        told.notes.extend(limit.1);
+        let watch = Watch::begin(context).await;
+        let running = started(&command, context)?;
+        let progress = context.progress.clone();
+        let limits = Limits { timeout: Some(Duration::from_millis(limit.0)), grace: GRACE, cancel: &context.cancel };
+        let gather = Gather::new(context.spill.clone(), &context.session.id);
+        let clock = &*context.workspace.ports.clock;
+        let pumped = pump::pump(running, gather, limits, clock, |_, text| progress.output(text)).await?;
+        told.changed = watch.end(context, &told.unseen).await;
+        told.stopped = pumped.stopped.map(|stopped| (stopped, limit.0));
+        ended(pumped, told).await
+    }
+}
+
+/// The command as it is started, and what is to be told of that.
+async fn prepared(arguments: &Arguments, context: &Context) -> Result<(Command, Told), ToolError> {
+    let mut told = Told::default();
+    let (program, options): (_, &[&str]) = if let Some(bash) = context.programs.find("bash", &[]) {
+        (bash, &["--noprofile", "--norc", "-c", "--"])
+    } else if let Some(sh) = context.programs.find("sh", &[]) {
+        told.notes.push("there is no bash here; sh ran it".to_owned());
+        (sh, &["-c", "--"])
+    } else {
+        let words = "There is neither bash nor sh on the PATH (in its absolute folders): no command can be run.";
+        return Err(ToolError::new(ErrorKind::Unavailable, words));
+    };
+    let settings = context.workspace.settings();
+    let roots = roots(context);
+    let dir = folder(arguments, &roots, context).await?;
+    let args = options.iter().map(|option| (*option).to_owned()).chain([arguments.command.clone()]).collect();
+    let command = Command {
+        launch: Launch { program, args, dir: Some(dir), ..Launch::default() },
+        input: arguments.stdin.clone().map_or(Input::Closed, Input::Text),
+        keep: settings.bash.keep_environment.clone(),
+        confine: settings.bash.sandbox.then_some(Confine { writable: roots }),
+    };
+    Ok((command, told))
+}
+
+/// The session's folders.
+fn roots(context: &Context) -> Vec<PathBuf> {
+    let wanted = context.session.wanted();
+    match wanted.asked.roots {
+        Some(_) => wanted.folders.into_iter().flatten().map(PathBuf::from).collect(),
+        None => context.workspace.roots().folders,
+    }
+}
+
+/// The folder that the command runs in.
+async fn folder(arguments: &Arguments, roots: &[PathBuf], context: &Context) -> Result<PathBuf, ToolError> {
+    let Some(named) = arguments.workdir().map(str::to_owned) else {
+        return roots.first().cloned().ok_or_else(|| {
+            let words = "No workspace folder is open: give an absolute `workdir` to say where the command runs.";
+            ToolError::new(ErrorKind::InvalidArguments, words)
+        });
+    };
+    let workspace = Arc::clone(&context.workspace);
+    let look = tokio::task::spawn_blocking(move || {
+        let target = workspace.resolve(&named)?;
+        let fault = |kind, why: String| Err(ToolError::new(kind, format!("`workdir` {} {why}", target.shown)));
+        let [path] = target.paths.as_slice() else {
+            return fault(ErrorKind::InvalidArguments, "is no folder on the disk; name one.".to_owned());
+        };
+        match workspace.ports.disk.metadata(path) {
+            Ok(found) if found.kind == FileKind::Directory => Ok(path.clone()),
+            Ok(_) => fault(ErrorKind::InvalidArguments, "is a file; name the folder it is in.".to_owned()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                fault(ErrorKind::NotFound, "does not exist; name a folder that does.".to_owned())
+            }
+            Err(error) => fault(ErrorKind::Failed, format!("cannot be looked at: {error}.")),
+        }
+    });
+    look.await
+        .map_err(|error| ToolError::new(ErrorKind::Failed, format!("`workdir` could not be looked up: {error}.")))?
+}
+
+/// How long the command may run (ms), and what is told of that.
+fn limit(asked: Option<u64>) -> (u64, Option<String>) {
+    match asked {
+        None => (TIMEOUT, None),
+        Some(0) => (LONGEST, Some(format!("a timeout of 0 ms is none; the longest, {LONGEST} ms, was used"))),
+        Some(asked) if asked > LONGEST => {
+            (LONGEST, Some(format!("a timeout of {asked} ms is too long; the longest, {LONGEST} ms, was used")))
+        }
+        Some(asked) => (asked, None),
+    }
+}
+
+fn started(command: &Command, context: &Context) -> Result<Running, ToolError> {
+    if context.cancel.is_cancelled() {
+        return Err(ToolError::new(ErrorKind::Cancelled, "The call was cancelled before the command was run."));
+    }
+    context.programs.command(command).map_err(|error| {
+        let program = command.launch.program.display();
+        if command.confine.is_some() && error.kind() == std::io::ErrorKind::Unsupported {
+            let words = format!(
+                "The command was not run: the setting `bash.sandbox` confines commands to the workspace folders, and that \
+                 cannot be had here: {error}. Tell the user; no command runs before the setting is changed."
+            );
+            return ToolError::new(ErrorKind::Unavailable, words);
+        }
+        ToolError::new(ErrorKind::Failed, format!("The command was not run: {program} could not be started: {error}."))
+    })
+}
+
+/// What a command that has ended comes to.
+async fn ended(pumped: Pumped, told: Told) -> Result<Outcome, ToolError> {
+    let structured = data(&pumped, &told);
+    let failed = failure(&pumped, &told).map(|kind| Failed { kind, data: Some(brief(&structured)) });
+    let gathered = finished(pumped, &told).await?;
+    let (content, long) = match gathered {
+        Gathered::Text(text) => (vec![Content::text(text)], None),
+        Gathered::Long(long) => (Vec::new(), Some(long)),
+    };
+    Ok(Outcome { content, structured: Some(structured), failed, long, ..Outcome::default() })
+}
+
+fn failure(pumped: &Pumped, told: &Told) -> Option<ErrorKind> {
+    match told.stopped {
+        Some((Stopped::Timeout, _)) => Some(ErrorKind::Timeout),
+        Some((Stopped::Cancelled, _)) => Some(ErrorKind::Cancelled),
+        None if pumped.ended.exit == crate::process::Exit::Code(0) => None,
+        None => Some(ErrorKind::Failed),
+    }
+}
+
+/// All of the output, with the words on how it ended below it.
+async fn finished(pumped: Pumped, told: &Told) -> Result<Gathered, ToolError> {
+    let mut gather = pumped.gather;
+    let words = closing(&pumped.ended, told, gather.is_empty());
+    if !gather.ends_line() {
+        gather.push("\n");
+    }
+    gather.push(&words);
+    let finish = tokio::task::spawn_blocking(move || gather.finish());
+    finish.await.map_err(|error| pump::broke_down(&error))
+}
+
+/// How it ended, for front ends.
+fn data(pumped: &Pumped, told: &Told) -> Value {
+    let (code, signal) = words::code_and_signal(pumped.ended.exit);
+    let shares = &pumped.shares;
+    let stopped = told.stopped.map(|(stopped, _)| stopped);
+    let changed = |changed: &Changed| json!({ "uri": changed.uri, "type": changed.kind });
+    json!({
+        "exitCode": code,
+        "signal": signal,
+        "timedOut": stopped == Some(Stopped::Timeout),
+        "cancelled": stopped == Some(Stopped::Cancelled),
+        "stdoutBytes": shares.bytes[0],
+        "stderrBytes": shares.bytes[1],
+        "stretches": shares.stretches.iter().map(|stretch| json!({
+            "stream": if stretch.stream == 0 { "stdout" } else { "stderr" },
+            "bytes": stretch.bytes,
+        })).collect::<Vec<_>>(),
+        "stretchesLeftOut": shares.left_out,
+        "processesEnded": pumped.ended.left,
+        "unsaved": told.unseen.uris(),
+        "filesChanged": told.changed.iter().map(changed).collect::<Vec<_>>(),
+    })
+}
+
+/// Of that, what is told of a failure.
+fn brief(data: &Value) -> Value {
+    json!({
+        "exitCode": data["exitCode"],
+        "signal": data["signal"],
+        "timedOut": data["timedOut"],
+        "cancelled": data["cancelled"],
+    })
+}
+
+/// Starts the command as a job.
+async fn in_background(
+    arguments: &Arguments,
+    command: Command,
+    mut told: Told,
+    context: &Context,
+) -> Result<Outcome, ToolError> {
+    let timeout = arguments.timeout.filter(|asked| *asked > 0).map(|asked| limit(Some(asked)));
+    let timeout_ms = timeout.as_ref().map(|(ms, _)| *ms);
+    told.notes.extend(timeout.and_then(|(_, note)| note));
+    let watch = Watch::begin(context).await;
+    let running = started(&command, context)?;
+    let label = words::label(arguments.description.as_deref().unwrap_or(&arguments.command), LABEL);
+    let (line, call, context) = (arguments.command.clone(), Arc::clone(&context.call), context.clone());
+    let (jobs, session, epoch) = (Arc::clone(&context.jobs), Arc::clone(&context.session), context.session.epoch());
+    let mut begun = Told { notes: std::mem::take(&mut told.notes), unseen: told.unseen.clone(), ..Told::default() };
+    let id = jobs.start(&session, &label, move |job| async move {
+        let limits = Limits { timeout: timeout_ms.map(Duration::from_millis), grace: JOB_GRACE, cancel: &job.stop };
+        let gather = Gather::new(context.spill.clone(), &context.session.id);
+        let clock = &*context.workspace.ports.clock;
+        let pumped = pump::pump(running, gather, limits, clock, |bytes, _| job.output(bytes)).await;
+        let pumped = pumped.map_err(|error| error.message)?;
+        // What it did not see was told when it began.
+        let unseen = std::mem::take(&mut told.unseen);
+        told.changed = watch.end(&context, &unseen).await;
+        told.stopped = pumped.stopped.map(|stopped| (stopped, timeout_ms.unwrap_or_default()));
+        let good = failure(&pumped, &told).is_none();
+        let mut words = how(&pumped.ended, told.stopped);
+        if let Some(changed) = words::changed(&told.changed) {
+            words = format!("{words}; {changed}");
+        }
+        let gathered = finished(pumped, &told).await.map_err(|error| error.message)?;
+        if context.session.epoch() == epoch {
+            keep(gathered, &job.id(), &call, &line, &context);
+            words = format!("{words}; its output is kept: id \"{}\"", job.id());
+        } else {
+            discard(gathered, &context);
+        }
+        if good { Ok(words) } else { Err(words) }
+    });
+    begun.notes.insert(0, format!(
+        "it runs in the background as job {id}; its end is told with a later result, and then the `output` tool shows what \
+         it put out: id \"{id}\""
+    ));
+    let content = vec![Content::text(words::started(&begun))];
+    let structured = json!({ "jobId": id, "unsaved": begun.unseen.uris() });
+    Ok(Outcome { content, structured: Some(structured), ..Outcome::default() })
+}
+
+/// Keeps the output of a job under the job's name.
+fn keep(gathered: Gathered, id: &str, call: &str, line: &str, context: &Context) {
+    let new = |text: Arc<str>| NewOutput {
+        id: id.to_owned(),
+        call_id: call.to_owned(),
+        tool: Bash::TRAITS.name.to_owned(),
+        text,
+        external: None,
+        kind: Some(classify(line)),
+    };
+    let limit = context.workspace.settings().output.kept_bytes;
+    let remove = match gathered {
+        Gathered::Text(text) => context.session.outputs().put(new(text.into()), limit, false).remove,
+        Gathered::Long(Long { path, bytes, .. }) => context.session.outputs().put_file(new(Arc::from("")), path, bytes),
+    };
+    remove_files(remove, context);
+}
+
+/// Of a session that is gone nothing is kept.
+fn discard(gathered: Gathered, context: &Context) {
+    if let Gathered::Long(long) = gathered {
+        remove_files(vec![long.path], context);
+    }
+}
+
+fn remove_files(files: Vec<PathBuf>, context: &Context) {
+    if let Some(place) = context.spill.clone()
+        && !files.is_empty()
+    {
+        tokio::task::spawn_blocking(move || place.remove(&files));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timeouts_are_clamped_and_that_is_told() {
+        for (asked, ms, told) in [
+            (None, TIMEOUT, false),
+            (Some(1), 1, false),
+            (Some(LONGEST), LONGEST, false),
+            (Some(LONGEST + 1), LONGEST, true),
+            (Some(u64::MAX), LONGEST, true),
+            (Some(0), LONGEST, true),
+        ] {
+            let (limit, note) = limit(asked);
+            assert_eq!((limit, note.is_some()), (ms, told), "{asked:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_command_line_is_refused() {
+        let validate = |command: &str| {
+            let arguments = serde_json::from_value(json!({ "command": command })).unwrap();
+            Bash.validate(&arguments).map_err(|error| error.kind)
+        };
+        assert_eq!(validate("true"), Ok(()));
+        for command in ["", " \n", "a\0b"] {
+            assert_eq!(validate(command), Err(ErrorKind::InvalidArguments), "{command:?}");
+        }
+    }
+}

@@ -36,6 +36,26 @@ pub(super) fn resolve(folder: &Path, asked: &str) -> PathBuf {
     path
 }
 
+/// What the descriptors of a program are called.
+const FD: &[&str] = &["/proc/self/fd/", "/proc/thread-self/fd/"];
+
+/// On what the machine depends.
+const MACHINE: &[&str] = &[
+    "/boot",
+    "/proc",
+    "/sys",
+    "/etc/passwd",
+    "/etc/shadow",
+    "/etc/group",
+    "/etc/gshadow",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/fstab",
+    "/etc/pam.d",
+    "/etc/ld.so.preload",
+    "/efi",
+];
+
 /// What an absolute, resolved path is.
 pub(super) fn place(path: &Path, scene: &Scene) -> Place {
     let text = path.to_string_lossy();
@@ -51,25 +71,9 @@ pub(super) fn place(path: &Path, scene: &Scene) -> Place {
             _ => Place::Machine,
         };
     }
-    const FD: &[&str] = &["/proc/self/fd/", "/proc/thread-self/fd/"];
     if FD.iter().any(|fd| name.starts_with(fd)) {
         return Place::Nowhere;
     }
-    const MACHINE: &[&str] = &[
-        "/boot",
-        "/proc",
-        "/sys",
-        "/etc/passwd",
-        "/etc/shadow",
-        "/etc/group",
-        "/etc/gshadow",
-        "/etc/sudoers",
-        "/etc/sudoers.d",
-        "/etc/fstab",
-        "/etc/pam.d",
-        "/etc/ld.so.preload",
-        "/efi",
-    ];
     if MACHINE.iter().any(|place| Path::new(&name).starts_with(place)) {
         return Place::Machine;
     }

@@ -1,6 +1,11 @@
 //! Lines with what is found in them, by a small table of programs of their own: what the grammar and the wrappers do does
 //! not depend on what the programs do.
 
+mod bounds;
+mod commands;
+mod consents;
+mod wrapping;
+
 use super::effects::{Effects, Invocation, Runs, Verdict, Word};
 use super::{Analysis, Scene, walk};
 

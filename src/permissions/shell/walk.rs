@@ -32,6 +32,8 @@ const TEXT_LIMIT: usize = 4 * LINE_LIMIT;
 const WORK_LIMIT: usize = 20_000;
 /// Turns of a loop over known words that are gone through one by one.
 const UNROLLED: usize = 8;
+/// Calls of a function by itself that are followed.
+const TURNS: usize = 3;
 /// Levels of commands within commands.
 const DEPTH_LIMIT: usize = 48;
 
@@ -62,8 +64,8 @@ pub(super) struct Walker<'a> {
     depth: usize,
     work: usize,
     bytes: usize,
-    /// The functions that are being walked, each with how many pipelines and jobs were around it.
-    calls: Vec<(String, usize)>,
+    /// The bodies of functions that are being walked, each with how many pipelines and jobs were around it.
+    calls: Vec<(Rc<Command>, usize)>,
     /// Pipelines and jobs in the background around this place.
     forks: usize,
     /// Commands met that fetch from other machines.
@@ -147,7 +149,7 @@ impl Found {
     }
 }
 
-impl<'a> Walker<'a> {
+impl Walker<'_> {
     /// The scene of the machine that this place of the line runs on.
     pub(super) fn scene(&self) -> &Scene {
         if self.away > 0 { &self.there } else { self.here }
@@ -395,28 +397,37 @@ impl<'a> Walker<'a> {
             }
             return self.state.or(&before);
         }
+        // The first turn is as the line stands, the later ones with what the earlier have changed.
+        self.turn(head, &over, body);
+        self.state.or(&before);
         let changes = scan::changes(head, body);
-        if changes.unknown || !self.state.functions.is_empty() {
-            self.state.forget();
-        }
-        for name in &changes.numbers {
-            if self.state.vars.contains_key(name) {
-                self.state.vars.insert(name.clone(), state::Value::Number);
+        if changes.any() {
+            if changes.unknown || !self.state.functions.is_empty() {
+                self.state.forget();
             }
+            for name in &changes.numbers {
+                if self.state.vars.contains_key(name) {
+                    self.state.vars.insert(name.clone(), state::Value::Number);
+                }
+            }
+            for name in &changes.names {
+                self.state.vars.insert(name.clone(), state::Value::Unknown);
+            }
+            if changes.folder {
+                self.state.folders = None;
+            }
+            self.turn(head, &over, body);
+            self.state.or(&before);
         }
-        for name in &changes.names {
-            self.state.vars.insert(name.clone(), state::Value::Unknown);
-        }
-        if changes.folder {
-            self.state.folders = None;
-        }
+    }
+
+    fn turn(&mut self, head: &Head, over: &[Word], body: &Script) {
         match head {
             Head::While(condition) => self.script(condition),
             Head::Count(parts) => self.arithmetic(parts),
-            Head::Each { name, .. } => self.assign(name, common(&over)),
+            Head::Each { name, .. } => self.assign(name, common(over)),
         }
         self.script(body);
-        self.state.or(&before);
     }
 
     fn define(&mut self, name: Option<&str>, body: &Rc<Command>) {
@@ -438,26 +449,30 @@ impl<'a> Walker<'a> {
 
     /// A call with arguments that may be unknown.
     fn call_with(&mut self, name: &str, function: &Function, args: Option<Vec<Word>>) {
-        if let Some((_, forks)) = self.calls.iter().find(|(called, _)| called == name) {
+        let again = |(body, _): &&(Rc<Command>, usize)| function.bodies.iter().any(|called| Rc::ptr_eq(called, body));
+        let around = self.calls.iter().filter(again).count();
+        if let Some((_, forks)) = self.calls.iter().find(again) {
             if self.forks > *forks {
                 self.raise(Verdict::Destructive, format!("`{name}` starts itself again and again (a fork bomb)"));
             } else {
                 self.raise(Verdict::NeedsApproval, format!("`{name}` calls itself"));
             }
+        }
+        if around >= TURNS {
             return;
         }
-        self.calls.push((name.to_owned(), self.forks));
         self.uncalled.retain(|(_, body, _)| !function.bodies.iter().any(|called| Rc::ptr_eq(called, body)));
         let outside = std::mem::replace(&mut self.state.arguments, args);
         let before = self.state.clone();
         for (index, body) in function.bodies.iter().enumerate() {
+            self.calls.push((Rc::clone(body), self.forks));
             self.command(body);
+            self.calls.pop();
             if index > 0 {
                 self.state.or(&before);
             }
         }
         self.state.arguments = outside;
-        self.calls.pop();
     }
 
     /// Judges what redirections open; standard input, if one of them gives it.

@@ -9,6 +9,9 @@ mod table;
 use super::effects::{Effects, Invocation, Runs, Verdict, Word};
 use super::walk::state::Value;
 
+/// What stands for words that are added only when it runs: a variable that no line knows.
+pub(super) const ADDED: &str = "$_";
+
 /// What a program that runs others does.
 #[derive(Debug)]
 pub(super) struct Wrapped {

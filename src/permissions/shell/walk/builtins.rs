@@ -340,8 +340,9 @@ impl Walker<'_> {
                             let why = "`trap` runs a line that only running it shows".to_owned();
                             self.raise(Verdict::NeedsApproval, why);
                         }
-                        // It runs whenever it likes.
+                        // It runs whenever it likes: here, or after whatever the line changes.
                         let outside = self.state.clone();
+                        self.line(line.text());
                         self.state.forget();
                         self.state.folders = None;
                         self.state.feed = Feed::Nothing;

@@ -62,9 +62,10 @@ impl Walker<'_> {
             Some((first, rest)) if builtins::declares(&first.raw) => {
                 let mut words = self.expand(std::slice::from_ref(first));
                 for term in rest {
-                    match assignment(term) {
-                        true => words.push(self.field(&term.parts)),
-                        false => words.extend(self.expand(std::slice::from_ref(term))),
+                    if assignment(term) {
+                        words.push(self.field(&term.parts));
+                    } else {
+                        words.extend(self.expand(std::slice::from_ref(term)));
                     }
                 }
                 words
@@ -132,8 +133,10 @@ impl Walker<'_> {
                 let why = format!("which program `{}` is shows only when it runs", short(written));
                 self.raise(Verdict::NeedsApproval, why);
                 // It may be nothing at all.
-                if let Some(next) = words.iter().position(|word| matches!(word, Word::Known(_))) {
-                    self.run(&words[next..], how);
+                let known = words.iter().position(|word| matches!(word, Word::Known(_)));
+                let next = if words.len() <= 8 { Some(1) } else { known };
+                if let Some(behind) = next.and_then(|next| words.get(next..)) {
+                    self.run(behind, how);
                 }
                 return;
             }
@@ -150,12 +153,6 @@ impl Walker<'_> {
         if program.is_empty() {
             return self.raise(Verdict::NeedsApproval, "it runs a program without a name".to_owned());
         }
-        let own = given.rsplit_once('/').is_some_and(|(folder, _)| !INSTALLED.contains(&folder));
-        if own {
-            self.plain = false;
-            let why = format!("`{}` is a file that somebody may have put there", short(given));
-            self.raise(Verdict::NeedsApproval, why);
-        }
         if FETCH.contains(&program) {
             self.downloads += 1;
         }
@@ -165,8 +162,13 @@ impl Walker<'_> {
         let fed = self.state.feed != Feed::Nothing;
         let table = self.table;
         let scene = self.scene().clone();
-        let probed = matches!(args, [Word::Known(flag)] if flag == "--version" || flag == "--help");
         let invocation = Invocation { program, given, args, fed, scene: &scene };
+        if own(&invocation) {
+            self.plain = false;
+            let why = format!("`{}` is a file that somebody may have put there", short(given));
+            self.raise(Verdict::NeedsApproval, why);
+        }
+        let probed = matches!(args, [Word::Known(flag)] if flag == "--version" || flag == "--help");
         if !probed && let Some(wrapped) = wrappers::wrapped(&invocation) {
             self.plain = false;
             self.wrapped(program, wrapped);
@@ -288,7 +290,7 @@ impl Walker<'_> {
         match runs {
             Runs::Words { mut words, more, elsewhere } => {
                 if more {
-                    words.push(Word::Unknown("…".to_owned()));
+                    words.push(Word::Unknown(wrappers::ADDED.to_owned()));
                 }
                 self.away += usize::from(elsewhere);
                 self.run(&words, How { external: child, more });
@@ -357,7 +359,7 @@ impl Walker<'_> {
             Word::Known(text) => (true, text.as_str()),
             // The folder of a glob is known, and what it matches lies there.
             Word::Unknown(text) if glob => {
-                let fixed = text.find(['*', '?', '[', '{', '…']).unwrap_or(0);
+                let fixed = text.find(['*', '?', '[', '{']).unwrap_or(0);
                 let folder = text[..fixed].rfind('/').map_or("", |end| &text[..=end]);
                 let all = text[folder.len()..].trim_matches(['*', '.', '?']).is_empty();
                 (false, if all { folder } else { text.as_str() })
@@ -374,6 +376,11 @@ impl Walker<'_> {
             if writes {
                 let why = format!("where `{}` is shows only when it runs", short(asked));
                 self.raise(Verdict::NeedsApproval, why);
+                if loses && resolvable && paths::resolve(Path::new("/"), text) == Path::new("/") {
+                    let why =
+                        format!("it takes a whole folder away, and which shows only when it runs: `{}`", short(asked));
+                    self.raise(Verdict::Destructive, why);
+                }
             }
             return;
         };
@@ -390,6 +397,9 @@ impl Walker<'_> {
                 continue;
             }
             self.tell_place(asked, known.then(|| path.clone()), writes);
+            if known && !away && paths::is_secret(&path) {
+                self.found.secrets.push(asked.to_owned());
+            }
             if !writes {
                 continue;
             }
@@ -421,6 +431,11 @@ impl Walker<'_> {
             list.push(touched);
         }
     }
+}
+
+/// Whether a command is a file that is named by its path, and not one that came with the system.
+fn own(invocation: &Invocation<'_>) -> bool {
+    invocation.given.rsplit_once('/').is_some_and(|(folder, _)| !INSTALLED.contains(&folder))
 }
 
 /// Whether a word looks like an assignment.

@@ -1,7 +1,7 @@
 //! Words as written: quotes, expansions and substitutions, and the texts of here-documents.
 
 use super::escapes;
-use super::grammar::{Param, Part, Term};
+use super::grammar::{Param, Part, Script, Term};
 use super::parse::{Parsed, Parser, Pending, read};
 
 /// Where a text within a word ends.
@@ -18,6 +18,19 @@ enum Stop {
     /// Where the text ends.
     End,
 }
+
+/// The left side of an assignment.
+pub(super) struct Left {
+    pub name: String,
+    pub subscript: Option<Vec<Part>>,
+    /// `+=`.
+    pub append: bool,
+}
+
+/// The operators behind a variable's name in braces, the longer ones first.
+const OPS: &[&str] = &[
+    ":-", ":=", ":?", ":+", "##", "#", "%%", "%", "//", "/#", "/%", "/", "^^", "^", ",,", ",", "-", "=", "?", "+", ":",
+];
 
 impl Parser<'_> {
     /// A word that must be there.
@@ -87,15 +100,14 @@ impl Parser<'_> {
             .collect()
     }
 
-    /// The left side of an assignment, if one begins here: name, subscript, and whether it appends.
-    pub(super) fn assigned(&mut self) -> Parsed<Option<(String, Option<Vec<Part>>, bool)>> {
-        let begin = self.at;
+    /// The left side of an assignment, if one begins here.
+    pub(super) fn assigned(&mut self) -> Option<Left> {
+        let (begin, depth) = (self.at, self.depth);
         let rest = self.rest();
         let end = rest.find(|c: char| c != '_' && !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
         if end == 0 || rest.starts_with(|c: char| c.is_ascii_digit()) {
-            return Ok(None);
+            return None;
         }
-        let name = rest[..end].to_owned();
         self.at += end;
         let (starts, apart) = (self.starts.len(), self.apart.len());
         let mut subscript = None;
@@ -104,12 +116,12 @@ impl Parser<'_> {
         }
         let append = self.eat("+=");
         if (append || self.eat("=")) && (rest[end..].starts_with('[') == subscript.is_some()) {
-            return Ok(Some((name, subscript, append)));
+            return Some(Left { name: rest[..end].to_owned(), subscript, append });
         }
-        self.at = begin;
+        (self.at, self.depth) = (begin, depth);
         self.starts.truncate(starts);
         self.apart.truncate(apart);
-        Ok(None)
+        None
     }
 
     /// The elements of an array, in parentheses.
@@ -170,7 +182,7 @@ impl Parser<'_> {
     }
 
     /// The script up to `)`, with here-documents of its own.
-    fn substituted(&mut self) -> Parsed<crate::permissions::shell::walk::grammar::Script> {
+    fn substituted(&mut self) -> Parsed<Script> {
         let outside = std::mem::take(&mut self.pending);
         let outer = self.outer;
         self.outer |= !outside.is_empty();
@@ -325,17 +337,13 @@ impl Parser<'_> {
         if self.eat("[") {
             param.subscript = Some(self.until(Stop::Bracket, quoted)?);
         }
-        const OPS: &[&str] = &[
-            ":-", ":=", ":?", ":+", "##", "#", "%%", "%", "//", "/#", "/%", "/", "^^", "^", ",,", ",", "-", "=", "?",
-            "+", ":",
-        ];
         if self.eat("@") {
             param.op = self.bump()?.map(|c| format!("@{c}")).unwrap_or_default();
         } else if indirect && self.eat("*") {
-            param.op = "*".to_owned();
+            "*".clone_into(&mut param.op);
         } else if let Some(op) = OPS.iter().find(|op| self.sees(op)) {
             self.at += op.len();
-            param.op = (*op).to_owned();
+            (*op).clone_into(&mut param.op);
         } else if !self.sees("}") {
             return Err(self.missing("}"));
         }

@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use super::grammar::{AndOr, Assign, Command, Head, Joint, Op, Part, Pipeline, Redirect, Script, Simple, Target, What};
+use super::lex::Left;
 
 /// Levels of nesting that are followed.
 const DEPTH_LIMIT: usize = 24;
@@ -59,6 +60,25 @@ pub(super) struct Parser<'a> {
     pub starts: Vec<usize>,
     pub apart: Vec<Range<usize>>,
 }
+
+/// The signs of redirections, the longer ones first.
+const OPS: &[(&str, Op)] = &[
+    ("&>>", Op::Write),
+    ("&>", Op::Write),
+    ("<<<", Op::Text),
+    ("<<-", Op::Document),
+    ("<<", Op::Document),
+    ("<>", Op::Both),
+    ("<&", Op::CopyIn),
+    ("<", Op::Read),
+    (">>", Op::Write),
+    (">|", Op::Write),
+    (">&", Op::CopyOut),
+    (">", Op::Write),
+];
+
+/// Words that end the script before them.
+const ENDS: &[&str] = &["then", "elif", "else", "fi", "do", "done", "esac", "}"];
 
 impl<'a> Parser<'a> {
     pub(super) fn new(text: &'a str, depth: usize) -> Parser<'a> {
@@ -187,11 +207,10 @@ impl<'a> Parser<'a> {
 
     /// Whether here is what only a compound command around this script can go on with.
     fn ends(&self) -> bool {
-        const WORDS: &[&str] = &["then", "elif", "else", "fi", "do", "done", "esac", "}"];
         match self.peek() {
             None | Some(')') => true,
             Some(';') => self.sees(";;") || self.sees(";&"),
-            _ => self.reserved().is_some_and(|word| WORDS.contains(&word)),
+            _ => self.reserved().is_some_and(|word| ENDS.contains(&word)),
         }
     }
 
@@ -453,7 +472,7 @@ impl<'a> Parser<'a> {
             }
             let begin = self.at;
             if simple.words.is_empty()
-                && let Some((name, subscript, append)) = self.assigned()?
+                && let Some(Left { name, subscript, append }) = self.assigned()
             {
                 let value = if self.sees("(") { self.array()? } else { self.term(false)? };
                 simple.assigns.push(Assign { name, subscript, append, value });
@@ -511,20 +530,6 @@ impl<'a> Parser<'a> {
         if process || !(behind.starts_with(['<', '>']) || fd.is_none() && behind.starts_with("&>")) {
             return Ok(None);
         }
-        const OPS: &[(&str, Op)] = &[
-            ("&>>", Op::Write),
-            ("&>", Op::Write),
-            ("<<<", Op::Text),
-            ("<<-", Op::Document),
-            ("<<", Op::Document),
-            ("<>", Op::Both),
-            ("<&", Op::CopyIn),
-            ("<", Op::Read),
-            (">>", Op::Write),
-            (">|", Op::Write),
-            (">&", Op::CopyOut),
-            (">", Op::Write),
-        ];
         let Some((sign, op)) = OPS.iter().find(|(sign, _)| behind.starts_with(sign)) else { return Ok(None) };
         let fd = fd.map(str::to_owned);
         self.at += skip + sign.len();
@@ -533,7 +538,7 @@ impl<'a> Parser<'a> {
         let target = if *op == Op::Document {
             let into = Rc::new(OnceCell::new());
             let quoted = term.raw.contains(['\'', '"', '\\']);
-            let delimiter = if quoted { Parser::unquoted(&term) } else { Some(term.raw.clone()) };
+            let delimiter = if quoted { Parser::unquoted(&term) } else { Some(term.raw) };
             let delimiter = delimiter.ok_or("where a here-document ends is not plain")?;
             self.pending.push(Pending { delimiter, quoted, strip: *sign == "<<-", into: Rc::clone(&into) });
             Target::Document(into)

@@ -3,6 +3,8 @@
 
 use super::Walker;
 use super::judge::How;
+use super::state::Value;
+use crate::permissions::shell::Simple;
 use crate::permissions::shell::effects::{Verdict, Word};
 use crate::permissions::shell::paths::{self, Place};
 
@@ -13,34 +15,61 @@ const WORDS: usize = 24;
 impl Walker<'_> {
     /// Looks at the words of a shell line.
     pub(super) fn rough(&mut self, text: &str) {
-        self.pieces(text, |c| matches!(c, ';' | '|' | '&' | '\n' | '(' | ')' | '{' | '}' | '`'), char::is_whitespace);
+        if self.guessing {
+            return;
+        }
+        for words in self.pieces(text, char::is_whitespace) {
+            // What it might run is told, once.
+            let told = Simple { words };
+            self.redirected(&told.words);
+            self.guess(&told.words);
+            if !self.found.commands.contains(&told) {
+                self.found.commands.push(told);
+            }
+        }
     }
 
     /// Looks at the words of a text in another language, which may pass them to a shell.
     pub(super) fn rough_code(&mut self, text: &str) {
-        let between = |c: char| c.is_whitespace() || matches!(c, ',' | '[' | ']');
-        self.pieces(text, |c| matches!(c, ';' | '|' | '&' | '\n' | '(' | ')' | '{' | '}' | '`'), between);
-    }
-
-    fn pieces(&mut self, text: &str, ends: impl Fn(char) -> bool, between: impl Fn(char) -> bool) {
         if self.guessing {
             return;
         }
-        for piece in text.split(ends).filter(|piece| !piece.trim().is_empty()).take(PIECES) {
-            let bare = |word: &str| word.replace(['\'', '"', '\\'], "");
-            let words: Vec<Word> =
-                piece.split(&between).map(bare).filter(|w| !w.is_empty()).take(WORDS).map(known).collect();
-            for pair in words.windows(2) {
-                if pair[0].text().ends_with('>') {
-                    self.rough_write(pair[1].text());
-                }
-            }
-            for word in &words {
-                if let Some((_, target)) = word.text().rsplit_once('>') {
-                    self.rough_write(target);
-                }
-            }
+        for words in self.pieces(text, |c| c.is_whitespace() || matches!(c, ',' | '[' | ']')) {
+            self.redirected(&words);
             self.guess(&words);
+        }
+    }
+
+    /// The words between what ends commands, without quotes.
+    fn pieces(&self, text: &str, between: impl Fn(char) -> bool) -> Vec<Vec<Word>> {
+        let home = match self.variable("HOME") {
+            Value::Known(home) => home,
+            _ => "~".to_owned(),
+        };
+        let text = text.replace("${HOME}", &home).replace("$HOME", &home);
+        let ends = |c: char| matches!(c, ';' | '|' | '&' | '\n' | '(' | ')' | '{' | '}' | '`');
+        let word = |word: &str| {
+            let bare = word.replace(['\'', '"', '\\'], "");
+            let bare = match bare.strip_prefix('~') {
+                Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("{home}{rest}"),
+                _ => bare,
+            };
+            let known = !bare.contains(['$', '*', '?']) && !bare.starts_with('~');
+            if known { Word::Known(bare) } else { Word::Unknown(bare) }
+        };
+        let words = |piece: &str| {
+            let words = piece.split(&between).map(word).filter(|word| !word.text().is_empty());
+            words.take(WORDS).collect::<Vec<_>>()
+        };
+        text.split(ends).map(words).filter(|words| !words.is_empty()).take(PIECES).collect()
+    }
+
+    fn redirected(&mut self, words: &[Word]) {
+        for (index, word) in words.iter().enumerate() {
+            if let Some((_, target)) = word.text().rsplit_once('>') {
+                let next = words.get(index + 1).map_or("", Word::text);
+                self.rough_write(if target.is_empty() { next } else { target });
+            }
         }
     }
 
@@ -91,9 +120,4 @@ impl Walker<'_> {
             }
         }
     }
-}
-
-/// A word as it stands; with an expansion in it, it is not known.
-fn known(word: String) -> Word {
-    if word.contains(['$', '*', '?']) || word.starts_with('~') { Word::Unknown(word) } else { Word::Known(word) }
 }

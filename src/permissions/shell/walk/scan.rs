@@ -17,6 +17,14 @@ pub(super) struct Changes {
     pub folder: bool,
 }
 
+impl Changes {
+    /// Whether anything changes.
+    pub(super) fn any(&self) -> bool {
+        self.unknown || self.folder || !self.names.is_empty() || !self.numbers.is_empty()
+    }
+}
+
+/// What the turns of a loop may change.
 pub(super) fn changes(head: &Head, body: &Script) -> Changes {
     let mut changes = Changes::default();
     changes.head(head);
@@ -66,7 +74,9 @@ impl Changes {
     fn script(&mut self, script: &Script) {
         for AndOr { first, rest, .. } in &script.lists {
             for Pipeline { commands } in std::iter::once(first).chain(rest.iter().map(|(_, pipeline)| pipeline)) {
-                commands.iter().for_each(|command| self.command(command));
+                for command in commands {
+                    self.command(command);
+                }
             }
         }
     }
@@ -88,7 +98,9 @@ impl Changes {
                     self.script(condition);
                     self.script(then);
                 }
-                other.iter().for_each(|other| self.script(other));
+                if let Some(other) = other {
+                    self.script(other);
+                }
             }
             What::Loop { head, body } => {
                 self.head(head);
@@ -128,7 +140,9 @@ impl Changes {
     }
 
     fn terms(&mut self, terms: &[Term]) {
-        terms.iter().for_each(|term| self.parts(&term.parts));
+        for term in terms {
+            self.parts(&term.parts);
+        }
     }
 
     fn parts(&mut self, parts: &[Part]) {

@@ -1,7 +1,7 @@
 //! Programs that run another one for each of the things they find or read: `find`, `fd`, `xargs`, `parallel`.
 
 use super::options::{Known, options};
-use super::{Wrapped, joined};
+use super::{ADDED, Wrapped, joined};
 use crate::permissions::shell::effects::{Invocation, Runs, Verdict, Word};
 use crate::permissions::shell::paths::{self, Place};
 
@@ -60,7 +60,7 @@ pub(super) fn find(invocation: &Invocation<'_>) -> Wrapped {
             "-files0-from" => {
                 wrapped.effects.reads.extend(rest.first().cloned());
                 rest = rest.get(1..).unwrap_or_default();
-                places.push(Word::Unknown("…".to_owned()));
+                places.push(Word::Unknown(ADDED.to_owned()));
             }
             "-maxdepth" | "-mindepth" | "-newer" | "-anewer" | "-cnewer" | "-printf" | "-regextype" | "-fstype" => {
                 rest = rest.get(1..).unwrap_or_default();
@@ -198,7 +198,7 @@ pub(super) fn xargs(args: &[Word]) -> Wrapped {
     let words = match &holder {
         Some(holder) if !holder.is_empty() => {
             let put = |word: &Word| match word.text().contains(holder.as_str()) {
-                true => Word::Unknown(word.text().replace(holder.as_str(), "…")),
+                true => Word::Unknown(word.text().replace(holder.as_str(), ADDED)),
                 false => word.clone(),
             };
             found.rest.iter().map(put).collect()
@@ -295,7 +295,7 @@ pub(super) fn parallel(args: &[Word]) -> Wrapped {
     if sources.is_empty() || sources.len() > 16 {
         let mut command = command.to_vec();
         if !command.iter().any(holds) {
-            command.push(Word::Unknown("…".to_owned()));
+            command.push(Word::Unknown(ADDED.to_owned()));
         }
         let text = joined(&command).text().to_owned();
         return wrapped.line(Word::Unknown(text));

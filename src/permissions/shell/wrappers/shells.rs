@@ -344,6 +344,7 @@ pub(super) fn script(args: &[Word]) -> Wrapped {
     let mut rest = args;
     let mut plain: Vec<Word> = Vec::new();
     let mut lines = Vec::new();
+    let mut command: &[Word] = &[];
     loop {
         let found = options(rest, &KNOWN);
         if found.unclear {
@@ -362,13 +363,16 @@ pub(super) fn script(args: &[Word]) -> Wrapped {
             "t",
         ]));
         let Some((word, behind)) = found.rest.split_first() else { break };
+        if plain.is_empty() {
+            command = behind;
+        }
         plain.push(word.clone());
         rest = behind;
     }
     let file = plain.first().cloned().unwrap_or_else(|| Word::Known("typescript".to_owned()));
     wrapped.effects.writes.push(file);
     if lines.is_empty() {
-        wrapped = wrapped.words(plain.get(1..).unwrap_or_default());
+        wrapped = wrapped.words(command);
         if plain.len() < 2 {
             wrapped.effects.runs.push(Runs::Fed);
         }

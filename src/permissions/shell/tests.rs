@@ -55,7 +55,9 @@ pub(super) fn table(invocation: &Invocation<'_>) -> Effects {
             asks(Verdict::NeedsApproval, "runs in a container");
             effects.runs.push(Runs::Words { words: args[2..].to_vec(), more: false, elsewhere: true });
         }
-        "cargo" | "npm" | "make" | "python" | "python3" => asks(Verdict::NeedsApproval, "runs the project's code"),
+        "cargo" | "npm" | "make" | "python" | "python3" | "perl" | "node" => {
+            asks(Verdict::NeedsApproval, "runs the project's code");
+        }
         _ => asks(Verdict::NeedsApproval, "is not known"),
     }
     effects

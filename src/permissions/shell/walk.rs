@@ -335,7 +335,9 @@ impl Walker<'_> {
                 if let Some(other) = other {
                     self.script(other);
                 }
-                ends.iter().for_each(|end| self.state.or(end));
+                for end in &ends {
+                    self.state.or(end);
+                }
             }
             What::Loop { head, body } => self.turns(head, body),
             What::Case { of, arms } => {
@@ -352,7 +354,9 @@ impl Walker<'_> {
                     ends.push(self.state.clone());
                     self.state.or(&before);
                 }
-                ends.iter().for_each(|end| self.state.or(end));
+                for end in &ends {
+                    self.state.or(end);
+                }
             }
             What::Function { name, body } => self.define(name.as_deref(), body),
             What::Arithmetic(parts) => {

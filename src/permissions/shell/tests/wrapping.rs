@@ -155,6 +155,13 @@ const PREFIXES: &[&str] = &[
     "script x ",
 ];
 
+/// Of the shell's own, what only the shell itself does would not be done. `ls` is in front of rows that make it
+/// another command, and `cp` does something else with one more word.
+const OWN: &[&str] = &[
+    "[", "alias", "cd", "cp", "declare", "enable", "exec", "export", "hash", "ls", "mapfile", "printf", "pushd",
+    "read", "set", "shopt", "test", "trap", "unset", "wait",
+];
+
 fn single(line: &str) -> String {
     format!("'{}'", line.replace('\'', "'\\''"))
 }
@@ -257,12 +264,6 @@ fn a_command_behind_a_wrapper_is_no_better_than_alone() {
     let plain = |line: &&String| {
         let analysis = analyse(line);
         let first = line.split([' ', '\n']).next().unwrap_or_default();
-        // Of the shell's own, what only the shell itself does would not be done. `ls` is in front of rows that make it
-        // another command, and `cp` does something else with one more word.
-        const OWN: &[&str] = &[
-            "[", "alias", "cd", "cp", "declare", "enable", "exec", "export", "hash", "ls", "mapfile", "printf",
-            "pushd", "read", "set", "shopt", "test", "trap", "unset", "wait",
-        ];
         analysis.commands.len() == 1
             && !line.contains([';', '|', '&', '(', '<', '>', '\n', '`', '#', '='])
             && !OWN.contains(&first)
@@ -303,7 +304,7 @@ fn quoting_changes_nothing() {
                     format!("{head}$''{tail}"),
                     format!("{head}{}", encoded(tail)),
                     format!("{}\"{tail}\"", encoded(head)),
-                    format!("{head}{}", tail.chars().map(|c| format!("\\{c}")).collect::<String>()),
+                    tail.chars().fold(head.to_owned(), |quoted, c| quoted + "\\" + &c.to_string()),
                 ] {
                     // An assignment is one only while its name is not quoted; to `env` that makes no difference.
                     let mut all: Vec<&str> = words.clone();
@@ -323,10 +324,7 @@ proptest! {
     ) {
         let mut wrapped = line.to_owned();
         for (wrapper, quoting) in wrappers {
-            let inner = match LINES.contains(&wrapper) {
-                true => [single, doubled, encoded][quoting](&wrapped),
-                false => wrapped,
-            };
+            let inner = if LINES.contains(&wrapper) { [single, doubled, encoded][quoting](&wrapped) } else { wrapped };
             wrapped = wrapper.replace('⏎', "\n").replace('@', &inner);
         }
         no_better(line, &analyse(line), &wrapped, false);

@@ -86,7 +86,14 @@ impl Walker<'_> {
                     _ => Value::Unknown,
                 };
             }
-            self.assign(&assign.name, value);
+            // `IFS= read` splits what it reads, and nothing else.
+            let splits =
+                assign.name == "IFS" && words.first().is_some_and(|word| matches!(word.text(), "read" | "mapfile"));
+            if splits && simple.assigns.len() == 1 {
+                self.state.vars.insert(assign.name.clone(), value);
+            } else {
+                self.assign(&assign.name, value);
+            }
         }
         if words.is_empty() {
             return;
@@ -179,7 +186,7 @@ impl Walker<'_> {
             let scene = Scene { workdir: folder, ..scene.clone() };
             self.apply(program, table(&Invocation { scene: &scene, ..invocation }));
         }
-        self.code(program, args);
+        self.code(program, args, raised);
         let lower = program.to_lowercase();
         if lower != program {
             // Some file systems do not tell case apart.
@@ -205,7 +212,7 @@ impl Walker<'_> {
     }
 
     /// A text that an interpreter runs: what stands in it is not understood, but what it might pass to a shell is.
-    fn code(&mut self, program: &str, args: &[Word]) {
+    fn code(&mut self, program: &str, args: &[Word], raised: usize) {
         let Some((_, flags)) = CODE.iter().find(|(name, _)| *name == program) else { return };
         let mut texts = args.iter().skip_while(|arg| !flags.contains(&arg.text())).skip(1);
         let joined = args.iter().find_map(|arg| {
@@ -213,7 +220,9 @@ impl Walker<'_> {
             short.filter_map(|flag| arg.text().strip_prefix(flag)).find(|text| !text.is_empty())
         });
         let Some(text) = texts.next().map(Word::text).or(joined) else { return };
-        self.raise(Verdict::NeedsApproval, format!("`{program}` runs the code it is given"));
+        if self.raised == raised {
+            self.raise(Verdict::NeedsApproval, format!("`{program}` runs the code it is given"));
+        }
         let text = text.to_owned();
         self.rough_code(&text);
     }

@@ -57,8 +57,9 @@ fn many(units: &[Unit], left: &mut usize) -> Option<Vec<Vec<Unit>>> {
         let inner = &units[open + 1..close];
         let alternatives = if commas.is_empty() {
             match sequence(inner, left) {
-                Some(alternatives) => alternatives?,
-                None => continue,
+                Sequence::Words(words) => words,
+                Sequence::TooLong => return None,
+                Sequence::None => continue,
             }
         } else {
             let mut alternatives = Vec::new();
@@ -96,8 +97,20 @@ fn closing(units: &[Unit], open: usize) -> Option<(usize, Vec<usize>)> {
     None
 }
 
-/// The words of `1..3`, `a..c` or `1..9..2`. The outer `None`: it is no sequence; the inner one: it is too long.
-fn sequence(inner: &[Unit], left: &mut usize) -> Option<Option<Vec<Vec<Unit>>>> {
+/// What stands between two braces without a comma.
+enum Sequence {
+    /// Words in a row: `1..3`, `a..c`, `1..9..2`.
+    Words(Vec<Vec<Unit>>),
+    TooLong,
+    /// No sequence, but text.
+    None,
+}
+
+fn sequence(inner: &[Unit], left: &mut usize) -> Sequence {
+    counted(inner, left).unwrap_or(Sequence::None)
+}
+
+fn counted(inner: &[Unit], left: &mut usize) -> Option<Sequence> {
     let text: String = inner.iter().map(letter).collect::<Option<_>>()?;
     let mut ends = text.split("..");
     let (from, to, step) = (ends.next()?, ends.next()?, ends.next());
@@ -116,21 +129,22 @@ fn sequence(inner: &[Unit], left: &mut usize) -> Option<Option<Vec<Vec<Unit>>>> 
     };
     let count = usize::try_from(from.abs_diff(to) / step).unwrap_or(usize::MAX);
     if count >= LIMIT || *left < count {
-        return Some(None);
+        return Some(Sequence::TooLong);
     }
     *left -= count;
     let mut values = Vec::new();
     let mut value = from;
     for _ in 0..=count {
-        let text = match letters {
-            true => u32::try_from(value).ok().and_then(char::from_u32)?.to_string(),
-            false => format!("{value:0width$}", width = width.unwrap_or(0).min(20)),
+        let text = if letters {
+            u32::try_from(value).ok().and_then(char::from_u32).map_or_else(String::new, String::from)
+        } else {
+            format!("{value:0width$}", width = width.unwrap_or(0).min(20))
         };
         values.push(text.chars().map(Unit::Letter).collect());
         let step = i64::try_from(step).unwrap_or(i64::MAX);
         value = if from <= to { value.saturating_add(step) } else { value.saturating_sub(step) };
     }
-    Some(Some(values))
+    Some(Sequence::Words(values))
 }
 
 #[cfg(test)]

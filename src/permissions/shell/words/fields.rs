@@ -3,6 +3,7 @@
 use crate::permissions::shell::effects::Word;
 
 /// Words in the making.
+#[expect(clippy::struct_excessive_bools, reason = "each is a question of its own about the word in the making")]
 #[derive(Debug)]
 pub(super) struct Fields {
     /// What values are split at; `None`: unknown, or nothing is split.

@@ -126,9 +126,8 @@ impl Walker<'_> {
 fn changed(text: &str, op: &str, rest: Option<&str>, raw: &str) -> Option<String> {
     let literal = rest.filter(|rest| !rest.contains(['*', '?', '[', '\\', '(']));
     match op {
-        "" => Some(text.to_owned()),
         ":-" | ":=" if text.is_empty() => rest.map(str::to_owned),
-        ":-" | "-" | ":=" | "=" | ":?" | "?" => Some(text.to_owned()),
+        "" | ":-" | "-" | ":=" | "=" | ":?" | "?" => Some(text.to_owned()),
         ":+" if text.is_empty() => Some(String::new()),
         ":+" | "+" => rest.map(str::to_owned),
         "#" | "##" => literal.map(|rest| text.strip_prefix(rest).unwrap_or(text).to_owned()),

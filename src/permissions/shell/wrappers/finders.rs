@@ -123,6 +123,9 @@ fn put(word: &Word, found: &Word) -> Word {
     }
 }
 
+/// What `fd` puts a name it found, or a piece of it, in place of.
+const HOLDERS: &[&str] = &["{}", "{/}", "{//}", "{.}", "{/.}"];
+
 /// `fd pattern -x program`; `None`: it runs nothing.
 pub(super) fn fd(args: &[Word]) -> Option<Wrapped> {
     let runs = |word: &Word| {
@@ -143,7 +146,6 @@ pub(super) fn fd(args: &[Word]) -> Option<Wrapped> {
     let end = behind.iter().position(|word| word.text() == ";").unwrap_or(behind.len());
     let found = Word::Unknown("./{}".to_owned());
     let mut words: Vec<Word> = given.into_iter().map(Word::Known).chain(behind[..end].iter().cloned()).collect();
-    const HOLDERS: &[&str] = &["{}", "{/}", "{//}", "{.}", "{/.}"];
     let holds = |word: &Word| HOLDERS.iter().any(|holder| word.text().contains(holder));
     if words.iter().any(holds) {
         for word in &mut words {
@@ -197,9 +199,13 @@ pub(super) fn xargs(args: &[Word]) -> Wrapped {
     }
     let words = match &holder {
         Some(holder) if !holder.is_empty() => {
-            let put = |word: &Word| match word.text().contains(holder.as_str()) {
-                true => Word::Unknown(word.text().replace(holder.as_str(), ADDED)),
-                false => word.clone(),
+            let put = |word: &Word| {
+                let text = word.text();
+                if text.contains(holder.as_str()) {
+                    Word::Unknown(text.replace(holder.as_str(), ADDED))
+                } else {
+                    word.clone()
+                }
             };
             found.rest.iter().map(put).collect()
         }

@@ -131,10 +131,8 @@ mod tests {
         fn check(line: &str, rest: &str, unclear: bool) {
             let words: Vec<Word> = line
                 .split(' ')
-                .map(|word| match word.contains('$') {
-                    true => Word::Unknown(word.to_owned()),
-                    false => Word::Known(word.to_owned()),
-                })
+                .map(str::to_owned)
+                .map(|word| if word.contains('$') { Word::Unknown(word) } else { Word::Known(word) })
                 .collect();
             let found = options(&words, &KNOWN);
             let found = (found.rest.iter().map(Word::text).collect::<Vec<_>>().join(" "), found.unclear);

@@ -46,6 +46,34 @@ pub(super) fn here(program: &str, args: &[Word]) -> Wrapped {
     }
 }
 
+/// Commands of the shell that change it.
+const STATE: &[&str] = &[
+    ".",
+    "alias",
+    "cd",
+    "declare",
+    "eval",
+    "exec",
+    "export",
+    "getopts",
+    "let",
+    "local",
+    "mapfile",
+    "popd",
+    "printf",
+    "pushd",
+    "read",
+    "readarray",
+    "readonly",
+    "set",
+    "shift",
+    "shopt",
+    "source",
+    "trap",
+    "typeset",
+    "unset",
+];
+
 /// `command cd x` changes the folder of this shell, as `cd x` does.
 fn inside(mut wrapped: Wrapped, words: &[Word]) -> Wrapped {
     wrapped.child = false;
@@ -53,32 +81,6 @@ fn inside(mut wrapped: Wrapped, words: &[Word]) -> Wrapped {
         Word::Known(text) => like(word, &format!("'{}'", text.replace('\'', "'\\''"))),
         Word::Unknown(_) => word.clone(),
     };
-    const STATE: &[&str] = &[
-        ".",
-        "alias",
-        "cd",
-        "declare",
-        "eval",
-        "exec",
-        "export",
-        "getopts",
-        "let",
-        "local",
-        "mapfile",
-        "popd",
-        "printf",
-        "pushd",
-        "read",
-        "readarray",
-        "readonly",
-        "set",
-        "shift",
-        "shopt",
-        "source",
-        "trap",
-        "typeset",
-        "unset",
-    ];
     match words {
         [Word::Known(name), ..] if STATE.contains(&name.as_str()) => {
             let line: Vec<Word> = words.iter().map(quoted).collect();
@@ -92,6 +94,9 @@ fn inside(mut wrapped: Wrapped, words: &[Word]) -> Wrapped {
     }
 }
 
+/// Programs that fetch from other machines.
+const FETCH: &[&str] = &["curl", "wget", "fetch", "http", "nc", "ncat"];
+
 /// A file whose lines run.
 fn script_file(mut wrapped: Wrapped, program: &str, file: &Word, arguments: &[Word]) -> Wrapped {
     const INPUT: &[&str] = &["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "-"];
@@ -102,7 +107,6 @@ fn script_file(mut wrapped: Wrapped, program: &str, file: &Word, arguments: &[Wo
     }
     if file.text().contains("<(") {
         // What puts the script out was judged where it stands.
-        const FETCH: &[&str] = &["curl", "wget", "fetch", "http", "nc", "ncat"];
         let text = file.text();
         let fetched =
             FETCH.iter().any(|name| text.contains(&format!("<({name} ")) || text.contains(&format!(" {name} ")));

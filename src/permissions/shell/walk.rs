@@ -283,7 +283,8 @@ impl Walker<'_> {
             }
             let known = self.found.commands.len();
             self.command(command);
-            text = (self.found.commands.len() == known + 1).then(|| printed(self.found.commands.last())).flatten();
+            let told = (self.found.commands.len() == known + 1).then(|| printed(self.found.commands.last()));
+            text = told.flatten().or_else(|| passed(command));
             if last {
                 // Some shells run the last one themselves.
                 let mut either = outside.clone();
@@ -550,6 +551,23 @@ fn printed(command: Option<&Simple>) -> Option<String> {
     // Of a format only what it is made of is looked at.
     let args = args[flags..].iter().filter(|arg| !arg.starts_with('%'));
     Some(args.map(|arg| arg.replace("\\n", "\n")).collect::<Vec<_>>().join(" "))
+}
+
+/// The text of a here-document that a command only passes on.
+fn passed(command: &Command) -> Option<String> {
+    let What::Simple(simple) = &command.what else { return None };
+    let name = simple.words.first().map(|word| word.raw.as_str());
+    let document = |redirect: &Redirect| match &redirect.target {
+        Target::Document(parts) => parts.get().cloned(),
+        Target::Term(term) => (redirect.op == Op::Text).then(|| term.parts.clone()),
+    };
+    let parts = command.redirects.iter().find_map(document).filter(|_| matches!(name, Some("cat" | "tee")))?;
+    let text = |part: &grammar::Part| match part {
+        grammar::Part::Bare(text) | grammar::Part::Quoted(text) => text.clone(),
+        grammar::Part::Param(param) => param.raw.clone(),
+        _ => String::new(),
+    };
+    Some(parts.iter().map(text).collect())
 }
 
 /// Characters that hide what a line says: it is shown in another order, or something of it not at all.

@@ -101,6 +101,8 @@ impl Walker<'_> {
                 }
                 Part::Array(elements) => {
                     let words = self.expand(elements);
+                    // They may be a command that is run later.
+                    self.guess(&words);
                     let text: Vec<&str> = words.iter().map(Word::text).collect();
                     fields.unknown(&format!("({})", text.join(" ")));
                 }

@@ -179,7 +179,10 @@ impl Walker<'_> {
         if !probed && let Some(wrapped) = wrappers::wrapped(&invocation) {
             self.plain = false;
             self.wrapped(program, wrapped);
-            return;
+            // What git does besides is another matter.
+            if program != "git" {
+                return;
+            }
         }
         let folders = self.state.folders.clone().unwrap_or_else(|| vec!["/".into()]);
         for folder in folders {
@@ -296,6 +299,11 @@ impl Walker<'_> {
     }
 
     fn runs(&mut self, program: &str, runs: Runs, child: bool, downloads: usize) {
+        if let Runs::Words { elsewhere: true, .. } | Runs::Line { elsewhere: true, .. } = &runs
+            && self.away == 0
+        {
+            self.state.folders = Some(vec![self.there.workdir.clone()]);
+        }
         match runs {
             Runs::Words { mut words, more, elsewhere } => {
                 if more {

@@ -84,7 +84,7 @@ impl Walker<'_> {
     }
 
     /// Looks whether any of the words begins a command that destroys something.
-    pub(super) fn guess(&mut self, words: &[Word]) {
+    pub(in crate::permissions::shell) fn guess(&mut self, words: &[Word]) {
         if self.guessing {
             return;
         }

@@ -5,8 +5,8 @@ use super::walk::{Table, walked};
 use super::{Scene, programs};
 use crate::permissions::arity;
 
-/// How each command of a line begins, in the order of the line, if a consent may be given for all lines with commands that
-/// begin so: those the table of [`arity`] knows by their first words, those that only look by all of theirs.
+/// How each command of a line begins, in the order of the line, if a consent may be given for all lines with commands
+/// that begin so: those the table of [`arity`] knows by their first words, those that only look by all of theirs.
 ///
 /// `None`: a consent can only be for exactly this line. So it is where something in it is not known or not clear, runs
 /// through another program, is redirected to a file, sets a variable, destroys something, or is asked about each time.

@@ -25,8 +25,8 @@ pub enum Word {
 }
 
 impl Word {
-    /// What the program gets, or what is written for what it gets: quotes are gone, the known parts are put in, and what
-    /// only running it shows stands as it is written (`src/*.rs`, `$x/y`, `$(date)`).
+    /// What the program gets, or what is written for what it gets: quotes are gone, the known parts are put in, and
+    /// what only running it shows stands as it is written (`src/*.rs`, `$x/y`, `$(date)`).
     pub fn text(&self) -> &str {
         let (Word::Known(text) | Word::Unknown(text)) = self;
         text

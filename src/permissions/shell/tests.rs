@@ -1,5 +1,5 @@
-//! Lines with what is found in them, by a small table of programs of their own: what the grammar and the wrappers do does
-//! not depend on what the programs do.
+//! Lines with what is found in them, by a small table of programs of their own: what the grammar and the wrappers do
+//! does not depend on what the programs do.
 
 mod bounds;
 mod commands;

@@ -72,6 +72,8 @@ pub(super) struct Walker<'a> {
     downloads: usize,
     /// Functions that nothing has called yet, with what was known where they are defined.
     uncalled: Vec<(String, Rc<Command>, State)>,
+    /// Bytes that words have become.
+    pub grown: usize,
     /// How often something was found that does more than look.
     raised: usize,
     /// Whether a look at any piece of a line is going on.
@@ -104,6 +106,7 @@ pub(super) fn walked<'a>(line: &str, scene: &'a Scene, table: Table) -> Walker<'
         forks: 0,
         downloads: 0,
         uncalled: Vec::new(),
+        grown: 0,
         raised: 0,
         guessing: false,
         plain: true,
@@ -122,6 +125,11 @@ pub(super) fn walked<'a>(line: &str, scene: &'a Scene, table: Table) -> Walker<'
             walker.state.arguments = None;
             walker.call_with(&name, &function, None);
         }
+    }
+    if walker.work == 0 {
+        // What was not come to is at least looked at by its words.
+        (walker.work, walker.grown) = (WORK_LIMIT, 0);
+        walker.rough(line);
     }
     walker
 }
@@ -159,9 +167,15 @@ impl Walker<'_> {
     pub(super) fn spend(&mut self) -> bool {
         self.work = self.work.saturating_sub(1);
         if self.work == 0 {
-            self.unclear("it does too much to look at all of it".to_owned());
+            self.exhaust("it does too much to look at all of it".to_owned());
         }
         self.work > 0
+    }
+
+    /// Looks no further.
+    pub(super) fn exhaust(&mut self, why: String) {
+        self.work = 0;
+        self.unclear(why);
     }
 
     pub(super) fn raise(&mut self, verdict: Verdict, reason: String) {

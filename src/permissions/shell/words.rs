@@ -11,6 +11,9 @@ use super::walk::grammar::{Part, Script, Term, What};
 use super::walk::state::{Feed, Value};
 use fields::Fields;
 
+/// Bytes that all words of a line may become.
+const GROWTH: usize = 4 << 20;
+
 impl Walker<'_> {
     /// The words that become of some words.
     pub(super) fn expand(&mut self, terms: &[Term]) -> Vec<Word> {
@@ -21,6 +24,7 @@ impl Walker<'_> {
                     for parts in many {
                         let mut fields = Fields::new(self.separators(), true);
                         self.parts(&parts, &mut fields);
+                        self.filled(&fields);
                         words.extend(fields.finished());
                     }
                 }
@@ -37,7 +41,16 @@ impl Walker<'_> {
     pub(super) fn field(&mut self, parts: &[Part]) -> Word {
         let mut fields = Fields::new(None, false);
         self.parts(parts, &mut fields);
+        self.filled(&fields);
         fields.single()
+    }
+
+    /// Counts what was made of a word.
+    fn filled(&mut self, fields: &Fields) {
+        self.grown = self.grown.saturating_add(fields.size());
+        if fields.is_full() || self.grown > GROWTH {
+            self.exhaust("its words become too long".to_owned());
+        }
     }
 
     /// What an assignment gives a variable.

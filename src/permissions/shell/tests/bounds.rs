@@ -115,6 +115,17 @@ fn work_is_bounded_where_lines_breed_lines() {
     }
     let analysis = analyse(&line);
     assert!(analysis.unclear.is_some_and(|why| why.contains("too much")), "{:?}", analysis.verdict);
+    // A few doublings would fill any memory.
+    for doubled in ["a=xyz; @echo $a", "a='x y'; @ls $a", "a=x; @$a", "a=x; @(ls \"$a$a$a$a\")"] {
+        for step in ["a=$a$a; ", "a+=$a; ", "a=\"$a $a\"; "] {
+            let analysis = analyse(&doubled.replace('@', &step.repeat(60)));
+            assert!(analysis.commands.iter().all(|simple| simple.words.len() < 70_000), "{doubled}");
+        }
+    }
+    let wide = format!("a='{}'; ls {}", "x ".repeat(4_000), "$a ".repeat(10_000));
+    assert!(analyse(&wide).unclear.is_some());
+    assert_eq!(analyse(&format!("{wide}; rm -rf /")).verdict, Verdict::Destructive);
+    assert_eq!(analyse(&format!("{}rm -rf /", "ls a b c d e f g h; ".repeat(1_500))).verdict, Verdict::Destructive);
     let mut line = "ls".to_owned();
     for _ in 0..80 {
         line = format!("eval {}", line.replace('\\', "\\\\").replace(' ', "\\ "));

@@ -172,6 +172,9 @@ const HARMLESS: &[&str] = &[
     "PIP_NO_INPUT",
 ];
 
+/// Bytes of a value that is followed.
+const VALUE: usize = 16 << 10;
+
 /// Pagers that only pass on what they get.
 const PASSES: &[&str] = &["", "cat"];
 
@@ -201,6 +204,10 @@ impl Walker<'_> {
             let line = line.clone();
             self.line(&line);
         }
+        let value = match value {
+            Value::Known(text) if text.len() > VALUE => Value::Unknown,
+            value => value,
+        };
         self.state.vars.insert(name.to_owned(), value);
     }
 

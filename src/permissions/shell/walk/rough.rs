@@ -9,7 +9,7 @@ use crate::permissions::shell::effects::{Verdict, Word};
 use crate::permissions::shell::paths::{self, Place};
 
 /// Pieces of a text that are looked at, and words of each.
-const PIECES: usize = 200;
+const PIECES: usize = 2_000;
 const WORDS: usize = 24;
 
 impl Walker<'_> {

@@ -1,5 +1,7 @@
 //! A second reader: another grammar reads the same text, and must find no command that the parser did not.
 
+use std::collections::BTreeSet;
+
 use tree_sitter::Node;
 
 use super::parse::Read;
@@ -14,10 +16,11 @@ pub(in crate::permissions::shell) fn differs(text: &str, read: &Read) -> Option<
     if tree.root_node().has_error() {
         return Some("it does not follow the shell's grammar".to_owned());
     }
+    let starts: BTreeSet<usize> = read.starts.iter().copied().collect();
     let mut cursor = tree.walk();
     loop {
         let node = cursor.node();
-        if node.kind() == "command_name" && !known(node, text, read) {
+        if node.kind() == "command_name" && !known(node, text, &starts, read) {
             let name = text.get(node.byte_range()).unwrap_or_default();
             let name: String = name.chars().take(40).collect();
             return Some(format!("it can be read in two ways (`{}` may be a command)", name.escape_debug()));
@@ -36,11 +39,11 @@ pub(in crate::permissions::shell) fn differs(text: &str, read: &Read) -> Option<
     }
 }
 
-fn known(node: Node<'_>, text: &str, read: &Read) -> bool {
+fn known(node: Node<'_>, text: &str, starts: &BTreeSet<usize>, read: &Read) -> bool {
     let at = node.start_byte();
     // It takes these for programs.
     let name = text.get(node.byte_range()).unwrap_or_default();
-    read.starts.contains(&at)
+    starts.contains(&at)
         || read.apart.iter().any(|region| region.contains(&at))
         || matches!(name, "time" | "coproc" | "-p" | "select" | "}")
 }

@@ -16,18 +16,33 @@ pub(super) struct Fields {
     known: bool,
     glob: bool,
     bracket: bool,
+    /// Bytes that may still be added.
+    left: usize,
 }
+
+/// Bytes that one word as written may become; some doublings of a variable would fill any memory.
+const LIMIT: usize = 64 << 10;
 
 impl Fields {
     pub(super) fn new(separators: Option<String>, splits: bool) -> Fields {
         let text = String::new();
-        Fields { separators, splits, done: Vec::new(), text, begun: false, known: true, glob: false, bracket: false }
+        let (done, left) = (Vec::new(), LIMIT);
+        Fields { separators, splits, done, text, begun: false, known: true, glob: false, bracket: false, left }
     }
 
     /// Text that stands for itself.
     pub(super) fn quoted(&mut self, text: &str) {
-        self.text.push_str(text);
         self.begun = true;
+        match self.left.checked_sub(text.len() + 1) {
+            Some(left) => {
+                self.left = left;
+                self.text.push_str(text);
+            }
+            None => {
+                self.left = 0;
+                self.known = false;
+            }
+        }
     }
 
     /// Text in which globs mean something.
@@ -37,6 +52,16 @@ impl Fields {
             self.glob |= matches!(c, '*' | '?') || c == ']' && self.bracket;
         }
         self.quoted(text);
+    }
+
+    /// Bytes that it became.
+    pub(super) fn size(&self) -> usize {
+        LIMIT - self.left
+    }
+
+    /// Whether it became too long to be followed.
+    pub(super) fn is_full(&self) -> bool {
+        self.left == 0
     }
 
     /// What is not known, as written.
@@ -57,6 +82,9 @@ impl Fields {
         };
         let mut first = true;
         for piece in text.split(|c| separators.contains(c)) {
+            if self.is_full() {
+                break;
+            }
             if !first {
                 self.finish();
             }

@@ -66,8 +66,8 @@ pub struct Touched {
 
 /// Looks into a command line as `bash -c` would get it, in the folder and for the user of the scene.
 ///
-/// Takes a few milliseconds at most for what people write, and a second or so for anything; the same line always gives the
-/// same answer. What is not understood is `unclear`, and its verdict never better than [`Verdict::NeedsApproval`].
+/// Takes a few milliseconds at most for what people write, and a second or so for anything; the same line always gives
+/// the same answer. What is not understood is `unclear`, and its verdict never better than [`Verdict::NeedsApproval`].
 pub fn analyse(line: &str, scene: &Scene) -> Analysis {
     walk::analyse(line, scene, programs::effects)
 }

@@ -1,5 +1,5 @@
-//! The walk over a line: every command in it, wherever it stands, in the order in which it would run, with what is known
-//! of the shell at that place.
+//! The walk over a line: every command in it, wherever it stands, in the order in which it would run, with what is
+//! known of the shell at that place.
 
 mod builtins;
 mod escapes;

@@ -156,7 +156,10 @@ proptest! {
     #[test]
     fn mutations_of_lines_are_looked_into(
         row in 0..10_000_usize,
-        changes in prop::collection::vec((any::<prop::sample::Index>(), prop::sample::select(PIECES), any::<bool>()), 1..6),
+        changes in prop::collection::vec(
+            (any::<prop::sample::Index>(), prop::sample::select(PIECES), any::<bool>()),
+            1..6,
+        ),
     ) {
         let rows = rows();
         let mut line: Vec<char> = rows[row % rows.len()].1.chars().collect();

@@ -98,8 +98,10 @@ proptest! {
     #[test]
     fn equal_consents_are_for_equal_commands(
         lines in prop::array::uniform2(prop::collection::vec(prop::sample::select(vec![
-            "cargo build", "cargo test -q", "cargo", "git push", "git push -f", "git status", "npm run dev", "ls", "tail -5", "tail",
-            "foo", "rm -rf /", "make", "curl x", "sh", "x=1", "$(foo)", "sudo", "f() { foo; }", "> a", "2>&1", "'cargo' build",
+            "cargo build", "cargo test -q", "cargo", "git push", "git push -f", "git status",
+            "npm run dev", "ls", "tail -5", "tail",
+            "foo", "rm -rf /", "make", "curl x", "sh", "x=1", "$(foo)", "sudo", "f() { foo; }",
+            "> a", "2>&1", "'cargo' build",
         ]), 1..4)),
         between in prop::array::uniform2(prop::sample::select(vec![" && ", "; ", " | ", " ", "\n", " || ", " & "])),
     ) {
@@ -120,11 +122,16 @@ proptest! {
 
     #[test]
     fn a_consent_covers_no_line_with_more_in_it(
-        line in prop::sample::select(vec!["cargo build", "cargo test -q && ls", "npm run dev", "git push", "make; make test"]),
+        line in prop::sample::select(vec![
+            "cargo build", "cargo test -q && ls", "npm run dev", "git push", "make; make test",
+        ]),
         more in prop::sample::select(vec![
-            "@; foo", "@ && rm a", "foo | @", "@ | sh", "@ > a", "A=1 @", "sudo @", "@ $(foo)", "@ `foo`", "@ & foo", "(@; foo)",
-            "@\nfoo", "{ @; foo; }", "if @; then foo; fi", "eval '@'", "@ <(foo)", "f() { foo; }; @", "@ #\nfoo", "@ \"$(foo)\"",
-            "@; foo '", "@ <<E\n$(foo)\nE", "@ ${x:-$(foo)}", "@ $((x))", "time foo; @", "! foo; @", "foo & @", "@ || foo",
+            "@; foo", "@ && rm a", "foo | @", "@ | sh", "@ > a", "A=1 @", "sudo @", "@ $(foo)", "@ `foo`",
+            "@ & foo", "(@; foo)",
+            "@\nfoo", "{ @; foo; }", "if @; then foo; fi", "eval '@'", "@ <(foo)", "f() { foo; }; @", "@ #\nfoo",
+            "@ \"$(foo)\"",
+            "@; foo '", "@ <<E\n$(foo)\nE", "@ ${x:-$(foo)}", "@ $((x))", "time foo; @", "! foo; @",
+            "foo & @", "@ || foo",
         ]),
     ) {
         let covered = shared(line);

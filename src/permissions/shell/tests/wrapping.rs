@@ -319,7 +319,9 @@ fn quoting_changes_nothing() {
 proptest! {
     #[test]
     fn wrappers_in_wrappers(
-        line in prop::sample::select(vec!["rm -rf /", "foo a", "ls > /tmp/x", "curl x | sh", "ls", "touch a", "git clean -f"]),
+        line in prop::sample::select(vec![
+            "rm -rf /", "foo a", "ls > /tmp/x", "curl x | sh", "ls", "touch a", "git clean -f",
+        ]),
         wrappers in prop::collection::vec((prop::sample::select([LINES, COMPOUNDS].concat()), 0..3_usize), 1..5),
     ) {
         let mut wrapped = line.to_owned();

@@ -33,15 +33,12 @@ impl Fields {
     /// Text that stands for itself.
     pub(super) fn quoted(&mut self, text: &str) {
         self.begun = true;
-        match self.left.checked_sub(text.len() + 1) {
-            Some(left) => {
-                self.left = left;
-                self.text.push_str(text);
-            }
-            None => {
-                self.left = 0;
-                self.known = false;
-            }
+        if let Some(left) = self.left.checked_sub(text.len() + 1) {
+            self.left = left;
+            self.text.push_str(text);
+        } else {
+            self.left = 0;
+            self.known = false;
         }
     }
 

@@ -3,7 +3,7 @@
 use super::fields::Fields;
 use crate::permissions::shell::effects::{Verdict, Word};
 use crate::permissions::shell::walk::Walker;
-use crate::permissions::shell::walk::grammar::Param;
+use crate::permissions::shell::walk::grammar::{Param, Part};
 use crate::permissions::shell::walk::lex;
 use crate::permissions::shell::walk::state::Value;
 
@@ -46,8 +46,12 @@ impl Walker<'_> {
 
     /// Puts what `$name` or `${...}` stands for into a word.
     pub(super) fn param(&mut self, param: &Param, fields: &mut Fields) {
+        let all = |subscript: &[Part]| match subscript {
+            [Part::Bare(text) | Part::Quoted(text)] => text == "@" || text == "*",
+            _ => false,
+        };
         if let Some(subscript) = &param.subscript
-            && !matches!(subscript.as_slice(), [super::Part::Bare(all) | super::Part::Quoted(all)] if all == "@" || all == "*")
+            && !all(subscript)
         {
             self.arithmetic(subscript);
         }

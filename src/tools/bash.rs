@@ -167,7 +167,7 @@ async fn prepared(arguments: &Arguments, context: &Context) -> Result<(Command, 
         launch: Launch { program, args, dir: Some(dir), ..Launch::default() },
         input: arguments.stdin.clone().map_or(Input::Closed, Input::Text),
         keep: settings.bash.keep_environment.clone(),
-        confine: settings.bash.sandbox.then_some(Confine { writable: roots }),
+        confine: settings.bash.sandbox.then_some(Confine::around(&roots)),
     };
     Ok((command, told))
 }

@@ -33,9 +33,12 @@ pub(super) fn parse(source: &Source<'_>) -> Result<Vec<FilePatch>, Fault> {
                 Section::Delete => deleted(source, &mut at, path)?,
                 Section::Update => updated(source, &mut at, path)?,
                 Section::Move => {
-                    return Err(fault(at, "`*** Move to:` came, and it stands directly below `*** Update File: path` and nowhere \
+                    return Err(fault(
+                        at,
+                        "`*** Move to:` came, and it stands directly below `*** Update File: path` and nowhere \
                          else. Put that line above \
-                         it."));
+                         it.",
+                    ));
                 }
             });
         } else {

@@ -144,7 +144,7 @@ mod tests {
         for other in [
             Found { regular: false, ..left },
             Found { own: false, ..left },
-            Found { age: OLD - Duration::from_secs(1), ..left },
+            Found { age: OLD.saturating_sub(Duration::from_secs(1)), ..left },
             Found { alive: true, ..left },
         ] {
             assert!(!other.left_over(), "{other:?}");

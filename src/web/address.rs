@@ -34,7 +34,7 @@ const RANGES4: &[Range4] = &[
 /// First address (its first four groups), length of the prefix in bits (at most 64), what it is.
 type Range6 = ([u16; 4], u32, &'static str);
 
-/// The special ranges within what is handed out of IPv6, 2000::/3. All that is outside of that is special as it is.
+/// The special ranges within what is handed out of IPv6, `2000::/3`. All that is outside of that is special as it is.
 const RANGES6: &[Range6] = &[
     ([0x2001, 0, 0, 0], 23, "reserved for protocols"),
     ([0x2001, 0xdb8, 0, 0], 32, "reserved for documentation"),
@@ -64,9 +64,7 @@ fn special6(address: Ipv6Addr) -> Option<&'static str> {
     match groups {
         [0, 0, 0, 0, 0, 0, 0, 0] => return Some("no address"),
         [0, 0, 0, 0, 0, 0, 0, 1] => return Some("this machine"),
-        [0, 0, 0, 0, 0, 0xffff, ..] => return Some("an IPv4 address in disguise"),
-        [0, 0, 0, 0, 0xffff, 0, ..] => return Some("an IPv4 address in disguise"),
-        [0, 0, 0, 0, 0, 0, ..] => return Some("an IPv4 address in disguise"),
+        [0, 0, 0, 0, 0, 0 | 0xffff, ..] | [0, 0, 0, 0, 0xffff, 0, ..] => return Some("an IPv4 address in disguise"),
         // NAT64 is how networks without IPv4 reach it: it is what it leads to.
         [0x64, 0xff9b, 0, 0, 0, 0, ..] => {
             let [.., a, b, c, d] = address.octets();
@@ -74,8 +72,7 @@ fn special6(address: Ipv6Addr) -> Option<&'static str> {
         }
         [0x64, 0xff9b, 1, ..] => return Some("a network's own way to IPv4 (NAT64)"),
         [0xfe80..=0xfebf, ..] => return Some("the local link"),
-        [0xfec0..=0xfeff, ..] => return Some("a private network"),
-        [0xfc00..=0xfdff, ..] => return Some("a private network"),
+        [0xfc00..=0xfdff | 0xfec0..=0xfeff, ..] => return Some("a private network"),
         [0xff00..=0xffff, ..] => return Some("multicast"),
         [0x2000..=0x3fff, ..] => {}
         _ => return Some("not handed out"),

@@ -331,7 +331,7 @@ mod tests {
     #[test]
     fn nothing_asks_or_pages() {
         let given = of(&[("GIT_CONFIG_COUNT", "9"), ("TERM", "xterm-256color"), ("PAGER", "less")], &[]);
-        let text: String = given.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
+        let lines: Vec<String> = given.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
         expect_test::expect![[r"
             GIT_TERMINAL_PROMPT=0
             GIT_ASKPASS=
@@ -366,7 +366,7 @@ mod tests {
             GIT_CONFIG_KEY_2=maintenance.auto
             GIT_CONFIG_VALUE_2=false
         "]]
-        .assert_eq(&text);
+        .assert_eq(&lines.concat());
     }
 
     proptest! {

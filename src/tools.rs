@@ -11,6 +11,8 @@ pub mod lsp;
 pub mod lsp_edit;
 pub mod multi_edit;
 pub mod output;
+pub mod plan_enter;
+pub mod plan_exit;
 pub mod read;
 pub mod todowrite;
 pub mod tool_search;
@@ -40,6 +42,8 @@ pub fn table() -> Vec<Arc<dyn AnyTool>> {
         erase(lsp_edit::LspEdit::new(asked_for)),
         erase(multi_edit::MultiEdit),   //
         erase(output::Output),          //
+        erase(plan_enter::PlanEnter),   //
+        erase(plan_exit::PlanExit),     //
         erase(read::Read),              //
         erase(todowrite::TodoWrite),    //
         erase(tool_search::ToolSearch), //

@@ -10,4 +10,5 @@ mod into;
 mod kit;
 mod lives;
 mod outputs;
+mod permissions;
 mod save;

@@ -292,6 +292,8 @@ impl Front {
             let user = self.rooms.workspace.settings();
             settings.hooks = user.hooks.clone();
             settings.formatter = settings.formatter.within(&user.formatter);
+            settings.permissions = settings.permissions.within(&user.permissions);
+            settings.diagnostics.servers.clone_from(&user.diagnostics.servers);
         }
         for remark in remarks {
             let words = format!("Ropewalk: setting {}: {}", remark.key, remark.message);

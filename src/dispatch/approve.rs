@@ -294,7 +294,9 @@ pub(super) fn unasked(judgement: &Judgement, rule: Option<&str>, error: &AskErro
     let reason = &judgement.reason;
     let way = match rule {
         Some(rule) => format!(" The person can let such calls pass by the rule `{rule}` in `permissions.allow`."),
-        None if judgement.singly => " No rule lets it pass: a person has to be there who is asked each time.".to_owned(),
+        None if judgement.singly => {
+            " No rule lets it pass: a person has to be there who is asked each time.".to_owned()
+        }
         None => String::new(),
     };
     denied(format!("It needs a person's consent, because {reason}; but nobody could be asked: {error}.{way}"))

@@ -90,8 +90,7 @@ impl Dispatch {
         let token = cancel.clone();
         tokio::spawn(async move {
             let traits = entry.traits();
-            let limits =
-                Limits::plain(&traits, &*clock, &token);
+            let limits = Limits::plain(&traits, &*clock, &token);
             let work = limits.bound(async { Ok(read(&entry, given, &context).await) });
             let outcome = contained(traits.name, work).await.and_then(|done| done).ok().flatten();
             // An error means that nobody wants it any more.

@@ -119,7 +119,9 @@ impl Look {
     /// A file by what it holds, if it is one of the workspace folders.
     fn known(&self, path: PathBuf, scene: &Scene) -> Option<Program> {
         let disk = &*self.workspace.ports.disk;
-        if !scene.roots.iter().any(|root| path.starts_with(root)) || disk.metadata(&path).is_ok_and(|of| of.kind == FileKind::Directory) {
+        if !scene.roots.iter().any(|root| path.starts_with(root))
+            || disk.metadata(&path).is_ok_and(|of| of.kind == FileKind::Directory)
+        {
             return None;
         }
         let hash = hash(disk, &path).ok();
@@ -146,7 +148,9 @@ fn hash(disk: &dyn Disk, path: &Path) -> io::Result<String> {
 /// The folder for which a line will not run: one that it would run in or reach and that is not trusted. Outside of all
 /// folders it runs only where nobody's trust is missing.
 fn untrusted(trust: &Trust, scene: &Scene, paths: &[&Path]) -> Option<PathBuf> {
-    let root = |path: &Path| scene.roots.iter().filter(|root| path.starts_with(root)).max_by_key(|root| root.as_os_str().len());
+    let root = |path: &Path| {
+        scene.roots.iter().filter(|root| path.starts_with(root)).max_by_key(|root| root.as_os_str().len())
+    };
     if !trust.covers(&scene.workdir) {
         let missing = || scene.roots.iter().find(|root| !trust.covers(root));
         match root(&scene.workdir).or_else(missing) {
@@ -189,7 +193,8 @@ mod tests {
         ] {
             let trust = Trust::new();
             trusted.iter().for_each(|root| trust.set(Path::new(root), true));
-            let scene = Scene { workdir: path(workdir), roots: roots.iter().map(|root| path(root)).collect(), home: None };
+            let scene =
+                Scene { workdir: path(workdir), roots: roots.iter().map(|root| path(root)).collect(), home: None };
             let reached: Vec<&Path> = reached.iter().map(Path::new).collect();
             assert_eq!(untrusted(&trust, &scene, &reached), expected.map(path), "{roots:?} {trusted:?} {workdir}");
         }

@@ -4,6 +4,8 @@
 use std::io;
 use std::path::Path;
 
+use serde_json::Value;
+
 use crate::config::Settings;
 use crate::permissions::{Policy, Rules};
 use crate::ports::Disk;
@@ -51,14 +53,19 @@ impl Project {
 fn read(disk: &dyn Disk, path: &Path) -> Result<Option<Settings>, String> {
     let length = match disk.metadata(path) {
         Ok(file) => file.len,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
         Err(error) => return Err(format!("it cannot be read: {error}")),
     };
     if length > MOST_BYTES {
         return Err(format!("it has {length} bytes; at most {MOST_BYTES} are read"));
     }
     let bytes = disk.read(path).map_err(|error| format!("it cannot be read: {error}"))?;
-    let value = serde_json::from_slice(&bytes).map_err(|error| format!("it is no JSON: {error}"))?;
+    let value: Value = serde_json::from_slice(&bytes).map_err(|error| format!("it is no JSON: {error}"))?;
+    if !value.is_object() {
+        return Err("it is no JSON object".to_owned());
+    }
     Ok(Some(Settings::parse(&value).0))
 }
 

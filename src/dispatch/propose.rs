@@ -97,15 +97,8 @@ pub(super) async fn outline(
         || lines.iter().any(|line| line.analysis.network)
         || writes.iter().any(|target| !target.inside);
     let credential = leaves.then(|| held(arguments)).flatten();
-    let mut outline = Outline {
-        reads,
-        writes,
-        access,
-        lines,
-        credential,
-        project,
-        judgement: Judgement::unknown(entry.rule),
-    };
+    let mut outline =
+        Outline { reads, writes, access, lines, credential, project, judgement: Judgement::unknown(entry.rule) };
     outline.judgement = judged(entry, context, &outline);
     Ok(outline)
 }
@@ -202,7 +195,8 @@ async fn planned(entry: &Entry, arguments: &serde_json::Value, context: &Context
     Ok(Planned::Change(changes.into_iter().zip(previews).collect()))
 }
 
-/// The targets of the names, the command lines looked into, and the folders' own rules. Names are resolved on the disk, which may be slow.
+/// The targets of the names, the command lines looked into, and the folders' own rules. All of it asks the disk, which may
+/// be slow.
 async fn resolve(
     workspace: &Arc<Workspace>,
     access: &Access,

@@ -65,10 +65,7 @@ fn begins(prefix: &str, command: &str) -> bool {
 
 /// Which of some patterns, together, allow a line: every command in it is allowed by one of them or only reads, or one says
 /// the whole line. `None`: they do not.
-pub(super) fn allowing<'a, T>(
-    patterns: &[(&'a str, T)],
-    line: &Line,
-) -> Option<Vec<T>>
+pub(super) fn allowing<'a, T>(patterns: &[(&'a str, T)], line: &Line) -> Option<Vec<T>>
 where
     T: Copy + PartialEq + 'a,
 {

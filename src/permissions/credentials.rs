@@ -33,7 +33,8 @@ const TOKENS: &[(&str, usize, &str)] = &[
 ];
 
 /// What names end in, without case, that are given a secret.
-const NAMES: &[&str] = &["apikey", "api_key", "passphrase", "password", "passwd", "secret", "secret_key", "access_key", "token"];
+const NAMES: &[&str] =
+    &["apikey", "api_key", "passphrase", "password", "passwd", "secret", "secret_key", "access_key", "token"];
 
 /// A value given to such a name is a secret from so many characters on.
 const SHORTEST: usize = 16;
@@ -55,7 +56,8 @@ fn key_block(text: &str) -> bool {
         let rest = &text[at + begin.len()..];
         let Some((label, rest)) = rest.split_once("-----") else { return false };
         // A text may write line ends as `\n`.
-        let body: String = rest.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '/')).take(64).collect();
+        let body: String =
+            rest.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '/')).take(64).collect();
         label.len() <= 40 && label.ends_with("PRIVATE KEY") && body.len() >= 40
     })
 }
@@ -81,7 +83,8 @@ fn assigned(line: &str) -> bool {
     line.match_indices(['=', ':']).any(|(at, _)| {
         let quotes: &[char] = &['"', '\'', '`', ' ', '\t'];
         let name = line[..at].trim_end_matches(quotes);
-        let name = name.rsplit(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-')).next().unwrap_or_default();
+        let name =
+            name.rsplit(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-')).next().unwrap_or_default();
         let name = name.to_ascii_lowercase().replace('-', "_");
         if !NAMES.iter().any(|end| name.ends_with(end)) {
             return false;
@@ -101,8 +104,10 @@ fn random(value: &str) -> bool {
         bytes.iter().any(u8::is_ascii_digit),
     ];
     // A variable, a call, a path, a UUID or a placeholder is no secret.
-    let reference = value.contains(['$', '(', '{', '<', '[', '*']) || value.starts_with(['/', '.', '~']) || value.contains("://");
-    let dotted = value.contains('.') && value.split('.').all(|part| part.chars().all(|c| c.is_ascii_alphabetic() || c == '_'));
+    let reference =
+        value.contains(['$', '(', '{', '<', '[', '*']) || value.starts_with(['/', '.', '~']) || value.contains("://");
+    let dotted =
+        value.contains('.') && value.split('.').all(|part| part.chars().all(|c| c.is_ascii_alphabetic() || c == '_'));
     value.is_ascii()
         && bytes.len() >= SHORTEST
         && !reference
@@ -117,7 +122,10 @@ fn uuid(value: &str) -> bool {
     let lengths = [8, 4, 4, 4, 12];
     let parts: Vec<&str> = value.split('-').collect();
     parts.len() == lengths.len()
-        && parts.iter().zip(lengths).all(|(part, len)| part.len() == len && part.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        && parts
+            .iter()
+            .zip(lengths)
+            .all(|(part, len)| part.len() == len && part.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// Shannon's, in bits a byte.
@@ -127,7 +135,12 @@ fn entropy(bytes: &[u8]) -> f64 {
         counts[usize::from(*byte)] += 1;
     }
     let total = u32::try_from(bytes.len()).map_or(f64::MAX, f64::from);
-    counts.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / total).map(|share| -share * share.log2()).sum()
+    counts
+        .iter()
+        .filter(|count| **count > 0)
+        .map(|count| f64::from(*count) / total)
+        .map(|share| -share * share.log2())
+        .sum()
 }
 
 #[cfg(test)]

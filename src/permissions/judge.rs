@@ -26,7 +26,8 @@ pub fn judge(tool: &str, rule: Rule, reach: &Reach, policy: &Policy) -> Judgemen
 /// The decision by what a call reaches alone.
 fn usual(rule: Rule, reach: &Reach, roots: Option<&[PathBuf]>) -> (Judgement, Ground) {
     let requirement = rule.requirement();
-    let judged = |decision, reason, risk, singly| Judgement { requirement, decision, reason, risk, singly, by: By::Default };
+    let judged =
+        |decision, reason, risk, singly| Judgement { requirement, decision, reason, risk, singly, by: By::Default };
     let on = |ground: Ground, reason: String, risk: Risk, singly: bool| {
         (judged(DecisionKind::Ask, reason, risk, singly), ground)
     };
@@ -49,7 +50,11 @@ fn usual(rule: Rule, reach: &Reach, roots: Option<&[PathBuf]>) -> (Judgement, Gr
         return ask("nothing is known of what this tool does".to_owned(), Risk::High, true);
     }
     if rule == Rule::Plan {
-        return ask("the plan is done, and with consent to it the session leaves plan mode".to_owned(), Risk::Medium, true);
+        return ask(
+            "the plan is done, and with consent to it the session leaves plan mode".to_owned(),
+            Risk::Medium,
+            true,
+        );
     }
     let outside = |place: &&Place| !place.inside || !place.within(roots);
     let network = !reach.hosts.is_empty() || reach.lines.iter().any(|line| line.analysis.network);

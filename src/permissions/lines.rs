@@ -9,6 +9,9 @@ use super::{arity, commands, names, protected, visible};
 /// Commands of a line are looked at one by one up to so many.
 const MOST_STEPS: usize = 64;
 
+/// The commands of a line with more bytes are not looked at one by one.
+const LONGEST: usize = 4096;
+
 /// A question names at most so many reasons.
 const MOST_REASONS: usize = 3;
 
@@ -65,9 +68,12 @@ impl Line {
     /// A line as it would run in a scene; where it is trusted and what files it runs is for others to say.
     pub fn looked_into(line: &str, scene: &Scene) -> Line {
         let analysis = analyse(line, scene);
+        // What only reads as a whole does so in each of its parts; what is very long is not taken apart again.
+        let all = only_reads(&analysis);
+        let again = !all && line.len() <= LONGEST;
         let steps = analysis.commands.iter().take(MOST_STEPS).map(|simple| Step {
             words: simple.words.clone(),
-            read_only: only_reads(&analyse(&written(simple), scene)),
+            read_only: all || again && only_reads(&analyse(&written(simple), scene)),
         });
         let steps: Vec<Step> = steps.collect();
         let shared = shared(line, &analysis);
@@ -120,7 +126,10 @@ impl Line {
             return Some((Concern::Grave, format!("the command reaches {}, which may hold secrets", visible(secret))));
         }
         if *verdict == Verdict::Destructive {
-            return Some((Concern::Grave, self.because("it runs a command that destroys or changes what cannot be undone")));
+            return Some((
+                Concern::Grave,
+                self.because("it runs a command that destroys or changes what cannot be undone"),
+            ));
         }
         if self.only_reads() && !self.analysis.network {
             return None;
@@ -174,8 +183,8 @@ pub fn is_sink(path: &Path) -> bool {
 
 /// Programs that run a file which they are given, by the name they are called by.
 const INTERPRETERS: &[&str] = &[
-    "bash", "bun", "dash", "deno", "fish", "ksh", "lua", "node", "perl", "php", "python", "python3", "ruby",
-    "sh", "source", ".", "tclsh", "ts-node", "tsx", "zsh",
+    "bash", "bun", "dash", "deno", "fish", "ksh", "lua", "node", "perl", "php", "python", "python3", "ruby", "sh",
+    "source", ".", "tclsh", "ts-node", "tsx", "zsh",
 ];
 
 /// Programs that run what a file of the folder they run in says: (program, files).

@@ -62,14 +62,20 @@ impl Policy {
                 format!("what may be done is not known until this is mended in the settings: {}", visible(&fault)),
             );
         }
-        let under = |mode, authors: &[&Rules]| Layer { mode, authors, subject, changes, leaves: rule == Rule::Plan, project: &self.project }.decide(usual, ground);
+        let under = |mode, authors: &[&Rules]| {
+            Layer { mode, authors, subject, changes, leaves: rule == Rule::Plan, project: &self.project }
+                .decide(usual, ground)
+        };
         let (user, both) = ([&self.user], [&self.user, &self.session]);
         stricter(under(self.ceiling, &user), under(self.mode, &both))
     }
 
     /// A rule that was to hold something back and cannot be read.
     fn fault(&self) -> Option<String> {
-        let unread = [&self.user, &self.session, &self.project].into_iter().flat_map(Rules::faults).find(|fault| fault.holds_back);
+        let unread = [&self.user, &self.session, &self.project]
+            .into_iter()
+            .flat_map(Rules::faults)
+            .find(|fault| fault.holds_back);
         let unread = unread.map(|fault| format!("the rule `{}` cannot be read: {}", fault.rule, fault.why));
         unread.or_else(|| self.broken.first().cloned())
     }
@@ -122,7 +128,8 @@ impl Layer<'_> {
             return asks(&usual, By::Rule, format!("the rule {} wants it asked about", visible(rule)));
         }
         if let Some(rule) = self.project.asks(self.subject) {
-            let reason = format!("the rule {} in the settings of the workspace folder wants it asked about", visible(rule));
+            let reason =
+                format!("the rule {} in the settings of the workspace folder wants it asked about", visible(rule));
             return asks(&usual, By::Rule, reason);
         }
         if ground == Ground::Grave {

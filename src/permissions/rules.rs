@@ -153,9 +153,8 @@ pub(super) fn allowed<'a>(authors: &[&'a Rules], subject: Subject<'_>) -> Option
         if runs && place.inside && place.within(subject.roots) {
             continue;
         }
-        let covered = |path: &PathBuf| {
-            cover(&|pattern| (!runs || says_path(pattern)) && is_path(pattern, path, subject.bases))
-        };
+        let covered =
+            |path: &PathBuf| cover(&|pattern| (!runs || says_path(pattern)) && is_path(pattern, path, subject.bases));
         if place.paths.is_empty() || !place.paths.iter().all(covered) {
             return None;
         }

@@ -178,9 +178,9 @@ mod tests {
             (secret, None),
             (asked("python $script"), None),
             (asked("x:*"), None),
-            (asked("make *"), None),
+            (asked("python *"), None),
             (asked("*"), None),
-            (asked("make a\u{202e}b"), None),
+            (asked("python a\u{202e}b"), None),
             (Line::played("ls", Verdict::ReadOnly, READS), None),
         ] {
             let shown = line.line.clone();

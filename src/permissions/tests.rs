@@ -1,4 +1,5 @@
-//! The decision on calls: reads and writes; command lines, mode by verdict, trust and rule; and what no rule may do to any decision.
+//! The decision on calls: on reads and writes; on command lines, mode by verdict, trust and rule; and what no rule may do to
+//! any decision.
 
 use super::shell::Verdict;
 use super::*;
@@ -127,12 +128,20 @@ fn commands_by_rule() {
         (&[], &[], &["*(secret)"], reads(line("cat a", ReadOnly), "/w/secret/a"), [Deny, Deny]),
         // A command's name is no path.
         (&[], &[], &["bash(make)"], reads(line("cat make", ReadOnly), "/w/make"), [Allow, Allow]),
-        (&["bash"], &[], &["bash(domain:evil.org)"], Reach { hosts: vec!["a.evil.org".into()], ..run(needs("curl")) }, [
-            Deny, Deny,
-        ]),
+        (
+            &["bash"],
+            &[],
+            &["bash(domain:evil.org)"],
+            Reach { hosts: vec!["a.evil.org".into()], ..run(needs("curl")) },
+            [Deny, Deny],
+        ),
     ] {
         let with = |mode| Policy { user: rules(allow, ask, deny), ..policy(mode) };
-        assert_eq!([Mode::Build, Mode::Review].map(|mode| decided(&reach, &with(mode))), decisions, "{allow:?} {reach:?}");
+        assert_eq!(
+            [Mode::Build, Mode::Review].map(|mode| decided(&reach, &with(mode))),
+            decisions,
+            "{allow:?} {reach:?}"
+        );
     }
     // The reason names the rules.
     let both = Policy { user: rules(&["bash(npm test:*)", "bash(make)"], &[], &[]), ..policy(Mode::Build) };
@@ -196,19 +205,22 @@ fn the_settings_of_a_folder_only_hold_back() {
 
 /// Calls of all kinds.
 fn calls() -> impl Strategy<Value = (&'static str, Rule, Reach)> {
-    let path = prop_oneof![Just("/w/a"), Just("/w/.git/x"), Just("/w/.env"), Just("/etc/a"), Just("/w/src/b"), Just("$x")];
+    let path =
+        prop_oneof![Just("/w/a"), Just("/w/.git/x"), Just("/w/.env"), Just("/etc/a"), Just("/w/src/b"), Just("$x")];
     let verdict = prop_oneof![
         Just(Verdict::ReadOnly),
         Just(Verdict::WorkspaceWrite),
         Just(Verdict::NeedsApproval),
         Just(Verdict::Destructive)
     ];
-    let text = prop_oneof![Just("ls"), Just("make"), Just("npm test"), Just("ls && make"), Just("make | rm x"), Just("$c x")];
-    let line = (text, verdict, any::<bool>(), any::<bool>(), any::<bool>()).prop_map(|(text, verdict, clear, net, trust)| {
-        let mut line = if clear { line(text, verdict) } else { Line::unclear(text) };
-        line.analysis.network = net;
-        Line { untrusted: (!trust).then(|| "/w".into()), ..line }
-    });
+    let text =
+        prop_oneof![Just("ls"), Just("make"), Just("npm test"), Just("ls && make"), Just("make | rm x"), Just("$c x")];
+    let line =
+        (text, verdict, any::<bool>(), any::<bool>(), any::<bool>()).prop_map(|(text, verdict, clear, net, trust)| {
+            let mut line = if clear { line(text, verdict) } else { Line::unclear(text) };
+            line.analysis.network = net;
+            Line { untrusted: (!trust).then(|| "/w".into()), ..line }
+        });
     let shell = (proptest::collection::vec(line, 0..2), path.clone(), any::<u8>()).prop_map(|(lines, path, way)| {
         let mut reach = Reach { lines, ..Reach::default() };
         match way % 3 {

@@ -198,7 +198,8 @@ pub(super) fn report(disk: &dyn Disk, root: &Path, trusted: bool, servers: &[Str
         let _ = writeln!(out, "\nNot found: {}", none.join("; ").to_lowercase());
     }
     if !trusted {
-        let _ = writeln!(out, "\nTo trust the folder: `--trust {shown}`, or in the editor (`ropewalk/didChangeTrust`).");
+        let _ =
+            writeln!(out, "\nTo trust the folder: `--trust {shown}`, or in the editor (`ropewalk/didChangeTrust`).");
     }
     out
 }

@@ -59,6 +59,11 @@ pub enum FaultKind {
     Missing,
 }
 
+/// The tree of a text, within the bounds of [`check`]; the error says why there is none.
+pub fn tree(language: Language, text: &str) -> Result<tree_sitter::Tree, String> {
+    parse::parse(language, text)
+}
+
 /// Parses `after` and tells the faults that `before` lacks; all of them if there is no text before. `splices` turn `before` into `after` (bytes of `before`, rising, not overlapping).
 ///
 /// Takes some milliseconds for a large source file and at most about two seconds for anything: call it where blocking

@@ -1,11 +1,17 @@
 //! What a command line would run, and what that may do: every simple command in it, wherever it stands, is found and
 //! judged. Pure; what cannot be understood is never taken for harmless.
 
+mod consent;
 mod effects;
+mod paths;
 mod programs;
+mod walk;
+mod words;
+mod wrappers;
 
 use std::path::PathBuf;
 
+pub use consent::shared;
 pub use effects::{Verdict, Word};
 
 /// Where a line would run.
@@ -58,18 +64,13 @@ pub struct Touched {
     pub path: Option<PathBuf>,
 }
 
-/// Looks into a command line as `bash -c` would get it.
+/// Looks into a command line as `bash -c` would get it, in the folder and for the user of the scene.
+///
+/// Takes a few milliseconds at most for what people write, and a second or so for anything; the same line always gives the
+/// same answer. What is not understood is `unclear`, and its verdict never better than [`Verdict::NeedsApproval`].
 pub fn analyse(line: &str, scene: &Scene) -> Analysis {
-    let _ = scene;
-    Analysis {
-        verdict: Verdict::NeedsApproval,
-        reasons: vec!["what it does is not known".to_owned()],
-        commands: Vec::new(),
-        reads: Vec::new(),
-        writes: Vec::new(),
-        secrets: Vec::new(),
-        network: true,
-        hosts: Vec::new(),
-        unclear: Some(format!("`{line}` was not looked into")),
-    }
+    walk::analyse(line, scene, programs::effects)
 }
+
+#[cfg(test)]
+mod tests;

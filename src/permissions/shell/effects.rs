@@ -1,7 +1,5 @@
 //! What the programs of the tables are told of a command, and what they tell of what it does.
 
-#![expect(dead_code, reason = "the walk over a line and the tables read and fill it")]
-
 use super::Scene;
 
 /// What running something may do; the worse is the greater.
@@ -24,6 +22,15 @@ pub enum Word {
     Known(String),
     /// What only running it shows, as written. It may become several words, or none.
     Unknown(String),
+}
+
+impl Word {
+    /// What the program gets, or what is written for what it gets: quotes are gone, the known parts are put in, and what
+    /// only running it shows stands as it is written (`src/*.rs`, `$x/y`, `$(date)`).
+    pub fn text(&self) -> &str {
+        let (Word::Known(text) | Word::Unknown(text)) = self;
+        text
+    }
 }
 
 /// A command as the tables see it.

@@ -3,7 +3,6 @@
 use super::effects::{Effects, Invocation, Verdict};
 
 /// What a command does. A program that no table knows needs approval.
-#[expect(dead_code, reason = "the walk over the line asks it")]
 pub(super) fn effects(invocation: &Invocation<'_>) -> Effects {
     Effects {
         verdict: Verdict::NeedsApproval,

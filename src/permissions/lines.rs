@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::shell::{Analysis, Scene, Simple, Verdict, Word, analyse};
-use super::{arity, commands, names, protected, visible};
+use super::shell::{self, Analysis, Scene, Simple, Verdict, Word, analyse};
+use super::{commands, names, protected, visible};
 
 /// Commands of a line are looked at one by one up to so many.
 const MOST_STEPS: usize = 64;
@@ -76,7 +76,7 @@ impl Line {
             read_only: all || again && only_reads(&analyse(&written(simple), scene)),
         });
         let steps: Vec<Step> = steps.collect();
-        let shared = shared(line, &analysis);
+        let shared = shell::shared(line, scene);
         Line {
             line: line.to_owned(),
             workdir: scene.workdir.clone(),
@@ -151,13 +151,6 @@ impl Line {
             self.analysis.reasons.iter().take(MOST_REASONS).map(|reason| visible(reason)).collect();
         if reasons.is_empty() { opening.to_owned() } else { format!("{opening} ({})", reasons.join("; ")) }
     }
-}
-
-/// How the commands of a line begin, where one consent can cover all lines whose commands begin so.
-fn shared(line: &str, analysis: &Analysis) -> Option<Vec<Vec<String>>> {
-    let Analysis { commands, verdict, secrets, unclear, .. } = analysis;
-    let simple = unclear.is_none() && commands.len() == 1 && secrets.is_empty() && *verdict < Verdict::Destructive;
-    arity::shared(line).filter(|_| simple).map(|begin| vec![begin])
 }
 
 /// Whether what was found changes nothing and is all that there is.
@@ -248,7 +241,8 @@ impl Line {
             hosts: Vec::new(),
             unclear: None,
         };
-        let shared = shared(line, &analysis);
+        let alone = steps.len() == 1 && verdict < Verdict::Destructive;
+        let shared = super::arity::shared(line).filter(|_| alone).map(|begin| vec![begin]);
         let (line, workdir) = (line.to_owned(), PathBuf::from("/w"));
         Line { line, workdir, analysis, steps, untrusted: None, programs: Vec::new(), shared }
     }

@@ -16,7 +16,11 @@ use crate::tool::{Access, Content, Context, Outcome, Tool, ToolError, Traits};
 /// with plan_exit.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Arguments {}
+pub struct Arguments {
+    /// Why, in a few words for the person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
 
 /// The tool.
 pub struct PlanEnter;
@@ -41,7 +45,7 @@ impl Tool for PlanEnter {
         Access::default()
     }
 
-    async fn run(&self, _: Arguments, context: &Context) -> Result<Outcome, ToolError> {
+    async fn run(&self, arguments: Arguments, context: &Context) -> Result<Outcome, ToolError> {
         let text = if context.session.mode(&context.workspace.settings()) == Mode::Plan {
             "The session is in plan mode already. When the plan is done, give it to the person with plan_exit."
         } else {
@@ -51,7 +55,7 @@ impl Tool for PlanEnter {
         };
         Ok(Outcome {
             content: vec![Content::text(text)],
-            structured: Some(json!({ "mode": Mode::Plan })),
+            structured: Some(json!({ "mode": Mode::Plan, "reason": arguments.reason })),
             ..Outcome::default()
         })
     }

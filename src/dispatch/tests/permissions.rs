@@ -10,7 +10,7 @@ use crate::config::{Mode, Settings};
 use crate::dispatch::{BatchParams, CallParams, CallResult, Status};
 use crate::editor::{Abilities, Consent, ModeChanged, News};
 use crate::permissions::Rule;
-use crate::ports::MemoryDisk;
+use crate::ports::{Disk as _, MemoryDisk};
 use crate::sessions::requests::{SessionRequest, SetModeParams};
 
 fn desk() -> Desk {
@@ -211,4 +211,90 @@ async fn the_settings_of_a_folder_hold_back_and_let_nothing_pass() {
     let denied = broken.call_with(write("other.txt")).await;
     assert!(text(&denied).contains(".ropewalk/settings.json in /w: it is no JSON"), "{}", text(&denied));
     assert_eq!(broken.call_with(read("asked.txt")).await.status, Status::Ok);
+}
+
+#[tokio::test]
+async fn consent_to_a_command_ends_when_what_it_runs_changes() {
+    let desk = trusted("./x.sh --fast");
+    let bash = || params("bash", json!({}));
+    let changed = |text: &str| desk.disk.overwrite(Path::new("/w/x.sh"), text.as_bytes()).unwrap();
+    // What a preview showed is what it ran then.
+    let preview = desk.dispatch.preview(bash()).await;
+    changed("echo two\n");
+    let stale = desk.call_with(CallParams { approved_by: Some(preview.preview_id), ..bash() }).await;
+    assert_eq!((stale.status, desk.questions()), (Status::Denied, 1), "{}", text(&stale));
+    desk.answer(|params| {
+        let targets = &params.calls[0].targets;
+        assert!(
+            targets.contains(&"/w/x.sh".to_owned()) && targets.contains(&"./x.sh --fast".to_owned()),
+            "{targets:?}"
+        );
+        decided(params, Consent::Session)
+    });
+    assert_eq!((desk.call_with(bash()).await.status, desk.questions()), (Status::Ok, 2));
+    assert_eq!((desk.call_with(bash()).await.status, desk.questions()), (Status::Ok, 2), "it was consented to");
+    changed("echo three\n");
+    desk.answer(|params| decided(params, Consent::Deny));
+    assert_eq!((desk.call_with(bash()).await.status, desk.questions()), (Status::Denied, 3));
+    changed("echo two\n");
+    // A no is for what was asked about, whatever the script says by then.
+    assert_eq!((desk.call_with(bash()).await.status, desk.questions()), (Status::Denied, 3));
+    // It changes while the person looks: they are asked again.
+    let desk = trusted("./x.sh");
+    let disk = Arc::clone(&desk.disk);
+    desk.answer(move |params| {
+        disk.overwrite(Path::new("/w/x.sh"), b"rm -rf /\n").unwrap();
+        decided(params, Consent::Once)
+    });
+    desk.answer(|params| decided(params, Consent::Deny));
+    assert_eq!((desk.call_with(bash()).await.status, desk.questions()), (Status::Denied, 2));
+}
+
+#[tokio::test]
+async fn commands_are_judged_by_what_they_do() {
+    use Status::{Denied, Ok};
+    // The line, how many questions, and whether consent for the session covers it the next time.
+    for (line, asked, again) in [
+        ("ls -la", 0, 0),
+        ("cat a.txt | sort", 0, 0),
+        ("cat /out/b.txt", 1, 1),
+        ("cat leak", 1, 1),
+        ("cat .env", 1, 2),
+        ("mkdir new", 1, 1),
+        ("cargo build", 1, 1),
+        ("cargo build > /out/log", 1, 1),
+        ("echo x > .git/config", 1, 2),
+        ("rm -rf src", 1, 2),
+        ("cargo build && rm -rf src", 1, 2),
+        ("cargo build \"", 1, 2),
+    ] {
+        let desk = trusted(line);
+        for _ in 0..2 {
+            desk.answer(|params| decided(params, Consent::Session));
+        }
+        let bash = || params("bash", json!({}));
+        assert_eq!((desk.call_with(bash()).await.status, desk.questions()), (Ok, asked), "{line}");
+        assert_eq!((desk.call_with(bash()).await.status, desk.questions()), (Ok, again), "{line}");
+        let set = SessionRequest::SetMode(SetModeParams { session_id: None, mode: Mode::Plan });
+        desk.dispatch.ask_session(set).await.unwrap();
+        let planned = if asked == 0 || line.starts_with("cat") { Ok } else { Denied };
+        if !line.contains(".env") {
+            assert_eq!(desk.call_with(bash()).await.status, planned, "{line}");
+        }
+    }
+}
+
+fn trusted(line: &str) -> Desk {
+    let tool = FakeTool::new("bash", async |_: Value, _| Ok(said("ran"))).running(line).ruled(Rule::Shell);
+    let disk = MemoryDisk::new()
+        .with_file("/w/a.txt", "one\n")
+        .with_file("/w/.env", "A=1\n")
+        .with_file("/w/.git/config", "")
+        .with_file("/w/src/a.rs", "")
+        .with_file("/w/x.sh", "echo one\n")
+        .with_file("/out/b.txt", "far\n")
+        .with_link("/w/leak", "/out/b.txt");
+    let desk = Desk::over(disk, [tool]);
+    desk.dispatch.trust.set(Path::new("/w"), true);
+    desk
 }

@@ -190,7 +190,6 @@ const VERSIONED: &[&str] = &[
 ];
 
 /// What a command does. A program that no table knows needs approval.
-#[cfg_attr(not(test), expect(dead_code, reason = "the walk over the line asks it"))]
 pub(super) fn effects(invocation: &Invocation<'_>) -> Effects {
     let mut sheet = Sheet::new(invocation);
     if !probe(invocation) {

@@ -98,9 +98,10 @@ impl Look {
             if program.contains('/') {
                 let paths: Vec<PathBuf> = dirs.iter().map(|dir| dir.join(program)).collect();
                 let real: Vec<PathBuf> = paths.iter().filter_map(|path| disk.canonicalize(path).ok()).collect();
-                match real.is_empty() {
-                    true => found.extend(paths.into_iter().take(1).map(|path| Program { path, hash: None })),
-                    false => found.extend(real.into_iter().filter_map(|path| self.known(path, scene))),
+                if real.is_empty() {
+                    found.extend(paths.into_iter().take(1).map(|path| Program { path, hash: None }));
+                } else {
+                    found.extend(real.into_iter().filter_map(|path| self.known(path, scene)));
                 }
             } else if let Some(path) = self.programs.find(program, &[]) {
                 found.extend(disk.canonicalize(&path).ok().and_then(|path| self.known(path, scene)));

@@ -219,9 +219,8 @@ impl Line {
     /// A line of a test: the commands between `&&`, `;` and `|`, each of plain words (`$x`: one that nobody knows); those
     /// that begin with one of `reads` only read.
     pub(crate) fn played(line: &str, verdict: Verdict, reads: &[&str]) -> Line {
-        let word = |word: &str| match word.starts_with('$') {
-            true => Word::Unknown(word.to_owned()),
-            false => Word::Known(word.to_owned()),
+        let word = |word: &str| {
+            if word.starts_with('$') { Word::Unknown(word.to_owned()) } else { Word::Known(word.to_owned()) }
         };
         let pieces = line.split([';', '|', '&']).map(str::trim).filter(|piece| !piece.is_empty());
         let steps: Vec<Step> = pieces

@@ -230,9 +230,12 @@ fn calls() -> impl Strategy<Value = (&'static str, Rule, Reach)> {
         }
         ("bash", Rule::Shell, reach)
     });
-    let other = (path, any::<bool>()).prop_map(|(path, writes)| match writes {
-        true => ("write", Rule::Write, Reach { writes: vec![place(path)], ..Reach::default() }),
-        false => ("read", Rule::Read, Reach { reads: vec![place(path)], ..Reach::default() }),
+    let other = (path, any::<bool>()).prop_map(|(path, writes)| {
+        if writes {
+            ("write", Rule::Write, Reach { writes: vec![place(path)], ..Reach::default() })
+        } else {
+            ("read", Rule::Read, Reach { reads: vec![place(path)], ..Reach::default() })
+        }
     });
     let unknown = Just(("mcp__a__b", Rule::Unknown, Reach::default()));
     prop_oneof![3 => shell, 2 => other, 1 => unknown]

@@ -352,7 +352,7 @@ impl Look<'_> {
         if let Some(folder) = self.git_folder().map(|folder| folder.join("hooks")) {
             let short = folder.strip_prefix(self.root).unwrap_or(&folder).to_owned();
             let names = folder.to_str().map(|folder| self.names(folder)).unwrap_or_default();
-            let real = names.into_iter().filter(|name| !name.ends_with(".sample"));
+            let real = names.into_iter().filter(|name| Path::new(name).extension().is_none_or(|end| end != "sample"));
             found.extend(real.map(|name| short.join(name).display().to_string()));
         }
         found

@@ -1,6 +1,7 @@
 //! Command lines of a call, looked into where the disk has to be asked: where the files really are that they name, which
 //! files of the workspace they would run and what these hold, and whether the folders are trusted.
 
+use std::fmt::Write as _;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -137,7 +138,12 @@ fn hash(disk: &dyn Disk, path: &Path) -> io::Result<String> {
     loop {
         match file.read(&mut piece)? {
             0 if total > MOST_BYTES => return Err(io::Error::new(io::ErrorKind::InvalidData, "the file is too long")),
-            0 => return Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()),
+            0 => {
+                return Ok(hash.finalize().iter().fold(String::new(), |mut hex, byte| {
+                    let _ = write!(hex, "{byte:02x}");
+                    hex
+                }));
+            }
             count => {
                 total += count as u64;
                 hash.update(&piece[..count]);
@@ -160,8 +166,8 @@ fn untrusted(trust: &Trust, scene: &Scene, paths: &[&Path]) -> Option<PathBuf> {
             None => {}
         }
     }
-    let reached = paths.iter().filter(|path| !trust.covers(path));
-    reached.filter_map(|path| root(path)).next().cloned()
+    let mut reached = paths.iter().filter(|path| !trust.covers(path));
+    reached.find_map(|path| root(path)).cloned()
 }
 
 #[cfg(test)]
@@ -193,7 +199,9 @@ mod tests {
             (&["/w", "/w/sub"], &[], "/w/sub/x", &[], Some("/w/sub")),
         ] {
             let trust = Trust::new();
-            trusted.iter().for_each(|root| trust.set(Path::new(root), true));
+            for root in trusted {
+                trust.set(Path::new(root), true);
+            }
             let scene =
                 Scene { workdir: path(workdir), roots: roots.iter().map(|root| path(root)).collect(), home: None };
             let reached: Vec<&Path> = reached.iter().map(Path::new).collect();

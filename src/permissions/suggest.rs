@@ -205,7 +205,7 @@ mod tests {
             let policy = policy(Mode::Build, &["/w"]);
             let asked = |line: &str| run(Line::played(line, Verdict::NeedsApproval, READS));
             if let Some(rule) = suggest("bash", Rule::Shell, &asked(&one), &policy) {
-                let with = Policy { user: Rules::read(&[rule.clone()], &[], &[]), ..policy };
+                let with = Policy { user: Rules::read(std::slice::from_ref(&rule), &[], &[]), ..policy };
                 let allows = |line: &str| judge("bash", Rule::Shell, &asked(line), &with).decision == DecisionKind::Allow;
                 prop_assert!(allows(&one));
                 let begin = rule.trim_start_matches("bash(").trim_end_matches(')').trim_end_matches(":*");

@@ -297,7 +297,7 @@ proptest! {
         let held = decide(&with_project);
         prop_assert!(looseness(held) <= usual);
         // One more deny rule.
-        let mut denying = user.clone();
+        let mut denying = user;
         denying[2].extend(more[2].iter().cloned());
         let denied = decide(&Policy { user: read(&denying), ..base.clone() });
         prop_assert!(looseness(denied) <= usual);

@@ -13,7 +13,7 @@ use crate::tool::{Access, Content, Context, Outcome, Tool, ToolError, Traits};
 
 /// Switches this session to plan mode: from the next round on nothing is changed or run, only looked at. Use it where the
 /// way is not clear yet, or the person should see a plan before work begins. When the plan is done, give it to the person
-/// with plan_exit.
+/// with `plan_exit`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {

@@ -367,7 +367,8 @@ impl Look<'_> {
                 (None, _) => "package.json, which cannot be read".to_owned(),
                 (Some(_), None) => "package.json, without scripts".to_owned(),
                 (Some(_), Some(scripts)) => {
-                    let names: Vec<&str> = scripts.keys().map(String::as_str).collect();
+                    let mut names: Vec<&str> = scripts.keys().map(String::as_str).collect();
+                    names.sort_unstable();
                     format!("package.json with the scripts {}", names.join(", "))
                 }
             });
@@ -384,11 +385,15 @@ impl Look<'_> {
             match named {
                 None => file,
                 Some(servers) => {
-                    let names = servers.iter().map(|(name, server)| match server["command"].as_str() {
-                        Some(command) => format!("{name} (`{command}`)"),
-                        None => name.clone(),
-                    });
-                    format!("{file}: {}", names.collect::<Vec<_>>().join(", "))
+                    let mut names: Vec<String> = servers
+                        .iter()
+                        .map(|(name, server)| match server["command"].as_str() {
+                            Some(command) => format!("{name} (`{command}`)"),
+                            None => name.clone(),
+                        })
+                        .collect();
+                    names.sort_unstable();
+                    format!("{file}: {}", names.join(", "))
                 }
             }
         };

@@ -322,7 +322,7 @@ impl Look<'_> {
             let more = if names.len() > SHOWN { ", ..." } else { "" };
             (!names.is_empty()).then(|| format!("{folder}: {} ({shown}{more})", names.len()))
         };
-        PROGRAMS.iter().filter_map(|folder| told(&folder)).collect()
+        PROGRAMS.iter().filter_map(|folder| told(folder)).collect()
     }
 
     /// Where git keeps what belongs to the folder: `.git`, or what a file of that name points to.
@@ -482,14 +482,14 @@ mod tests {
         let config = "[core]\n\tbare = false\n\tfsmonitor = ./x\n\tHooksPath=.h\n; [alias]\n[filter \"lfs\"]\n  clean = a\n\
                       [diff \"bin\"]\ntextconv = t\n[alias]\n\tst = !sh\n[remote \"o\"]\n\turl = x\n\tuploadpack = u\n\
                       [includeIf \"gitdir:/w\"]\npath = y\n[user]\nname = clean\n";
-        expect![[r#"
+        expect![[r"
             core.fsmonitor = ./x
             core.HooksPath = .h
             filter.lfs.clean = a
             diff.bin.textconv = t
             alias.st = !sh
             remote.o.uploadpack = u
-            includeif.gitdir:/w.path = y"#]]
+            includeif.gitdir:/w.path = y"]]
         .assert_eq(&commands_in(config).join("\n"));
     }
 

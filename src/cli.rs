@@ -69,8 +69,8 @@ pub(crate) enum Command {
     Tools(Tools),
     /// Print the JSON Schemas of the protocol, and that of the fake server's script.
     Schema,
-    /// Tell which language servers are found, what is trusted, and how to get the rest.
-    Doctor,
+    /// Tell which language servers are found, what is trusted, and how to get the rest; or what a folder could run.
+    Doctor(doctor::Doctor),
     /// Play a language server that behaves, or misbehaves, as a script says: for tests of what talks to servers.
     FakeServer(fake_server::FakeServer),
 }

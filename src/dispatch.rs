@@ -30,14 +30,17 @@ mod input;
 mod joining;
 mod keep;
 mod late;
+mod lines;
 mod names;
 mod nested;
 mod outputs;
 mod preview;
+mod project;
 mod proposals;
 mod propose;
 mod questions;
 pub mod review;
+mod round;
 mod save;
 mod schedule;
 mod sessions;
@@ -104,6 +107,7 @@ use nested::{Inside, Kinship, Lineage};
 use preview::Previews;
 use propose::Planned;
 use review::Review;
+use round::Rounds;
 use schedule::Schedule;
 use shape::Ending;
 use world::World;
@@ -126,6 +130,7 @@ pub struct Dispatch {
     previews: Previews,
     late: Late,
     approvals: Approvals,
+    rounds: Rounds,
     kin: Kinship,
     /// The calls within calls that run.
     nested: TaskTracker,
@@ -266,6 +271,7 @@ impl Dispatch {
             previews: Previews::default(),
             late: Late::default(),
             approvals: Approvals::default(),
+            rounds: Rounds::default(),
             kin: Kinship::default(),
             nested: TaskTracker::new(),
             jobs,
@@ -379,7 +385,9 @@ impl Dispatch {
             None => self.tell(last),
         }
         let (session, epoch) = (Arc::clone(session), admitted.epoch);
+        self.round_seen(&session);
         drop(admitted);
+        self.round_over(&session);
         self.sessions.rest(&session.id);
         if session.epoch() != epoch && !self.sessions.is_open(&session) {
             self.ended_after(&session);

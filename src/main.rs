@@ -37,7 +37,7 @@ fn main() -> ExitCode {
             Command::Tools(tools) => cli::tools(&arguments.common, &tools).await,
             Command::Schema => cli::schema(),
             Command::FakeServer(words) => cli::fake_server::run(words).await,
-            Command::Doctor => cli::doctor::run(&arguments.common).await,
+            Command::Doctor(doctor) => cli::doctor::run(&arguments.common, &doctor).await,
         }
     });
     // Standard input may still be blocked in a read that nothing can end; the process does not wait for it.

@@ -1,7 +1,11 @@
 //! What may be done without asking: trust in folders, and the decision on a call. Pure, but for the list of trusted roots.
 
 pub mod arity;
+mod commands;
+mod credentials;
 mod glob;
+mod judge;
+mod lines;
 mod names;
 mod policy;
 mod rules;
@@ -17,6 +21,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::config::Mode;
+pub use credentials::credential;
+pub use judge::judge;
+pub use lines::{Line, Program, Step, candidates, is_sink};
 pub use names::{protected, secret};
 pub use policy::Policy;
 pub use rules::{Bases, Fault, Rules};
@@ -99,6 +106,8 @@ pub enum Rule {
     Shell,
     /// Calls touch nothing but what the session itself remembers.
     Session,
+    /// Calls end plan mode: a person has to agree to the plan.
+    Plan,
     /// Nothing is known of the tool: a person is asked about each call.
     Unknown,
 }
@@ -118,6 +127,8 @@ const RULES: &[(&str, Rule)] = &[
     ("monitor", Rule::Shell),
     ("multi_edit", Rule::Write),
     ("output", Rule::Read),
+    ("plan_enter", Rule::Session),
+    ("plan_exit", Rule::Plan),
     ("read", Rule::Read),
     ("todowrite", Rule::Session),
     ("tool_search", Rule::Read),
@@ -135,15 +146,15 @@ impl Rule {
         match self {
             Rule::Read | Rule::Session => Requirement::Auto,
             Rule::Write | Rule::ReadOrWrite => Requirement::Suggest,
-            Rule::Shell | Rule::Unknown => Requirement::Required,
+            Rule::Shell | Rule::Plan | Rule::Unknown => Requirement::Required,
         }
     }
 
-    /// Whether its calls may change or run something, as far as anybody knows.
+    /// Whether its calls change or run something whatever they reach, as far as anybody knows.
     fn changes(self) -> bool {
         match self {
-            // Of a shell, what runs something names the command; what does not looks at, or ends, what the session began.
-            Rule::Read | Rule::ReadOrWrite | Rule::Session | Rule::Shell => false,
+            // What a command line does is seen by looking into it.
+            Rule::Read | Rule::ReadOrWrite | Rule::Shell | Rule::Session | Rule::Plan => false,
             Rule::Write | Rule::Unknown => true,
         }
     }
@@ -168,10 +179,14 @@ pub struct Reach {
     pub reads: Vec<Place>,
     /// What it changes.
     pub writes: Vec<Place>,
-    /// Command lines it runs.
+    /// Command lines it runs, looked into.
+    pub lines: Vec<Line>,
+    /// Commands of others (of a language server) it has run, of which nothing but the name is known.
     pub commands: Vec<String>,
     /// Hosts it talks to.
     pub hosts: Vec<String>,
+    /// What looks like a credential in what the model wrote.
+    pub credential: Option<&'static str>,
 }
 
 /// The decision on one call.
@@ -187,73 +202,50 @@ pub struct Judgement {
     pub risk: Risk,
     /// Whether consent to this call says nothing about the next one, whatever the person answered.
     pub singly: bool,
+    /// What the decision was made by.
+    pub by: By,
 }
 
-/// What a decision rests on, as far as modes and rules look at it differently.
+impl Judgement {
+    /// That of a call of which nothing is known yet.
+    pub fn unknown(rule: Rule) -> Judgement {
+        Judgement {
+            requirement: rule.requirement(),
+            decision: DecisionKind::Ask,
+            reason: "nothing is known of it".to_owned(),
+            risk: Risk::High,
+            singly: true,
+            by: By::Default,
+        }
+    }
+}
+
+/// What a decision was made by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ground {
-    /// A protected place would be written.
-    Protected,
-    /// A place may hold secrets.
-    Secret,
-    /// Anything else.
-    Other,
+pub enum By {
+    /// What is usual for what the call reaches.
+    Default,
+    /// The folder is not trusted.
+    Trust,
+    /// The mode of the session, or the one it may not be looser than.
+    Mode,
+    /// A rule.
+    Rule,
+    /// Settings that cannot be read.
+    Fault,
 }
 
-/// Decides on a call of a tool. Depends on nothing but its arguments.
-pub fn judge(tool: &str, rule: Rule, reach: &Reach, policy: &Policy) -> Judgement {
-    let (usual, ground) = usual(rule, reach, policy.roots.as_deref());
-    policy.refine(tool, rule, reach, &usual, ground)
-}
-
-/// The decision by what a call reaches alone.
-fn usual(rule: Rule, reach: &Reach, roots: Option<&[PathBuf]>) -> (Judgement, Ground) {
-    let on = |ground: Ground, reason: String, risk: Risk, singly: bool| {
-        let decision = DecisionKind::Ask;
-        (Judgement { requirement: rule.requirement(), decision, reason, risk, singly }, ground)
-    };
-    let ask = |reason: String, risk: Risk, singly: bool| on(Ground::Other, reason, risk, singly);
-    if let Some((shown, what)) = reach.writes.iter().find_map(|place| place.named(protected)) {
-        let reason = format!("{shown} is protected ({what}): what is written there can run or change what may run");
-        return on(Ground::Protected, reason, Risk::High, true);
+impl By {
+    /// Its name in the log.
+    pub fn name(self) -> &'static str {
+        match self {
+            By::Default => "default",
+            By::Trust => "trust",
+            By::Mode => "mode",
+            By::Rule => "rule",
+            By::Fault => "fault",
+        }
     }
-    if let Some((shown, what)) = reach.writes.iter().chain(&reach.reads).find_map(|place| place.named(secret)) {
-        return on(Ground::Secret, format!("{shown} may hold secrets ({what})"), Risk::High, true);
-    }
-    if rule == Rule::Unknown {
-        return ask("nothing is known of what this tool does".to_owned(), Risk::High, true);
-    }
-    if let Some(command) = reach.commands.first() {
-        // Judged anew at each use: consent to a command never covers a dangerous one that begins like it.
-        let danger = reach.commands.iter().find_map(|command| arity::danger(command));
-        let why = danger.as_ref().map(|danger| format!(" ({danger})")).unwrap_or_default();
-        return ask(format!("it runs a command: {}{why}", visible(command)), Risk::High, danger.is_some());
-    }
-    if let Some(host) = reach.hosts.first() {
-        return ask(format!("it talks to another machine: {}", visible(host)), Risk::High, false);
-    }
-    if !matches!(rule, Rule::Write | Rule::ReadOrWrite)
-        && let Some(place) = reach.writes.first()
-    {
-        return ask(format!("a tool that does not write wants to write {}", place.shown()), Risk::High, true);
-    }
-    let outside = |place: &&Place| !place.inside || !place.within(roots);
-    if let Some(place) = reach.writes.iter().find(outside) {
-        return ask(format!("{} is outside the workspace folders", place.shown()), Risk::High, false);
-    }
-    if let Some(place) = reach.reads.iter().find(outside) {
-        return ask(format!("{} is outside the workspace folders", place.shown()), Risk::Medium, false);
-    }
-    let (reason, risk) = if !reach.writes.is_empty() {
-        ("it writes inside the workspace folders, and can be undone", Risk::Medium)
-    } else if matches!(rule, Rule::Session | Rule::Shell) {
-        ("it touches only what the session remembers or has begun", Risk::Low)
-    } else {
-        ("it only reads, inside the workspace folders", Risk::Low)
-    };
-    let decision = DecisionKind::Allow;
-    let reason = reason.to_owned();
-    (Judgement { requirement: rule.requirement(), decision, reason, risk, singly: false }, Ground::Other)
 }
 
 impl Place {
@@ -302,95 +294,4 @@ pub fn visible(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn inside(asked: &str) -> Place {
-        Place { asked: asked.to_owned(), paths: vec![Path::new("/w").join(asked)], inside: true }
-    }
-
-    fn outside(asked: &str) -> Place {
-        Place { asked: asked.to_owned(), paths: vec![PathBuf::from(asked)], inside: false }
-    }
-
-    fn unnamed() -> Place {
-        Place { asked: "untitled:1".to_owned(), paths: vec![], inside: true }
-    }
-
-    fn linked(asked: &str, path: &str) -> Place {
-        Place { asked: asked.to_owned(), paths: vec![PathBuf::from(path)], inside: true }
-    }
-
-    #[test]
-    fn the_table_is_sorted() {
-        assert!(RULES.is_sorted_by(|(a, _), (b, _)| a < b));
-        assert_eq!(Rule::of("nobody_knows"), Rule::Unknown);
-    }
-
-    #[test]
-    fn reads() {
-        use DecisionKind::{Allow, Ask};
-        for (place, decision, risk) in [
-            (inside("src/main.rs"), Allow, Risk::Low),
-            (unnamed(), Allow, Risk::Low),
-            (inside(".git/config"), Allow, Risk::Low),
-            (inside(".env"), Ask, Risk::High),
-            (inside("deploy/server.PEM"), Ask, Risk::High),
-            (linked("notes.txt", "/w/.env.local"), Ask, Risk::High),
-            (linked(".env", "/w/notes.txt"), Ask, Risk::High),
-            (outside("/etc/passwd"), Ask, Risk::Medium),
-            (outside("/home/me/.ssh/id_rsa"), Ask, Risk::High),
-        ] {
-            let judged =
-                judge("t", Rule::Read, &Reach { reads: vec![place.clone()], ..Reach::default() }, &Policy::default());
-            assert_eq!((judged.decision, judged.risk), (decision, risk), "{place:?}: {}", judged.reason);
-        }
-    }
-
-    #[test]
-    fn writes() {
-        use DecisionKind::{Allow, Ask};
-        for (place, decision, singly) in [
-            (inside("src/main.rs"), Allow, false),
-            (unnamed(), Allow, false),
-            (inside(".github/workflows/ci.yml"), Allow, false),
-            (outside("/etc/passwd"), Ask, false),
-            (inside(".git/hooks/pre-commit"), Ask, true),
-            (inside(".GIT/config"), Ask, true),
-            (inside(".g\u{200c}it/config"), Ask, true),
-            (inside("sub/.vscode/tasks.json"), Ask, true),
-            (linked("notes.txt", "/w/.git/config"), Ask, true),
-            (linked(".envrc", "/w/elsewhere"), Ask, true),
-            (inside(".env"), Ask, true),
-            (outside("/home/me/.bashrc"), Ask, true),
-            (Place { asked: "file:///w/%2Egit/config".to_owned(), ..unnamed() }, Ask, true),
-            (Place { asked: "untitled:.bashrc".to_owned(), ..unnamed() }, Ask, true),
-            (Place { asked: "untitled:%2Ebashrc?q#f".to_owned(), ..unnamed() }, Ask, true),
-            (Place { asked: "untitled:%252Ebashrc".to_owned(), ..unnamed() }, Allow, false),
-            (Place { paths: vec!["/w/a".into(), "/w/.git/config".into()], ..inside("a") }, Ask, true),
-        ] {
-            let judged =
-                judge("t", Rule::Write, &Reach { writes: vec![place.clone()], ..Reach::default() }, &Policy::default());
-            assert_eq!((judged.decision, judged.singly), (decision, singly), "{place:?}: {}", judged.reason);
-        }
-        // One bad place among good ones decides.
-        let reach = Reach { writes: vec![inside("a"), inside(".mcp.json"), inside("b")], ..Reach::default() };
-        assert_eq!(judge("t", Rule::Write, &reach, &Policy::default()).decision, Ask);
-    }
-
-    #[test]
-    fn what_is_not_known_asks() {
-        assert_eq!(judge("t", Rule::Unknown, &Reach::default(), &Policy::default()).decision, DecisionKind::Ask);
-        let commands = Reach { commands: vec!["ls".to_owned()], ..Reach::default() };
-        let hosts = Reach { hosts: vec!["example.org".to_owned()], ..Reach::default() };
-        let writes = Reach { writes: vec![inside("a")], ..Reach::default() };
-        for reach in [commands, hosts, writes] {
-            assert_eq!(judge("t", Rule::Read, &reach, &Policy::default()).decision, DecisionKind::Ask, "{reach:?}");
-        }
-    }
-
-    #[test]
-    fn a_question_hides_nothing() {
-        assert_eq!(visible("a\u{202e}b\nc é"), "a\\u{202e}b\\u{a}c é");
-    }
-}
+mod tests;

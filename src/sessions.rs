@@ -40,7 +40,7 @@ use crate::workspace::Key;
 
 use consents::{Consents, Remembered};
 use parts::{Act, Parts};
-use policy::{Around, Effective, Wanted};
+use policy::{Around, Effective, Switch, Wanted};
 use seen::Seen;
 use standing::Standing;
 use store::{Owner, Store};
@@ -72,6 +72,8 @@ pub struct Session {
     store: Option<Store>,
     /// The person lets everything pass, in this run.
     danger: AtomicBool,
+    /// The mode that a model asked for, until its round is over.
+    switch: Mutex<Option<Switch>>,
     calls: AtomicU64,
     previews: AtomicU64,
     /// Counts how often it was closed or began anew: what was begun before is none of its business afterwards.
@@ -110,6 +112,7 @@ impl Session {
             parts: Mutex::new(parts),
             store,
             danger: AtomicBool::new(false),
+            switch: Mutex::default(),
             calls: AtomicU64::new(0),
             previews: AtomicU64::new(0),
             epoch: AtomicU64::new(0),
@@ -318,10 +321,24 @@ impl Session {
     /// The person chose a mode. Danger counts for as long as this session is open in this run.
     pub fn set_mode(&self, mode: Mode) {
         self.danger.store(mode == Mode::Danger, Ordering::Relaxed);
-        self.want(|wanted| {
-            wanted.person = Some(mode).filter(|mode| *mode != Mode::Danger);
-            wanted.asked.mode = None;
-        });
+        self.want(|wanted| wanted.choose(mode));
+    }
+
+    /// A model asked for another mode. It is changed once the round is over.
+    pub fn ask_switch(&self, switch: Switch) {
+        *lock(&self.switch) = Some(switch);
+    }
+
+    /// The change of its mode that a model asked for, once.
+    pub fn take_switch(&self) -> Option<Switch> {
+        lock(&self.switch).take()
+    }
+
+    /// The mode that it would have after a change.
+    pub fn mode_after(&self, switch: Switch, settings: &Settings) -> Mode {
+        let mut wanted = self.wanted();
+        wanted.switch(switch);
+        wanted.mode(self.danger.load(Ordering::Relaxed), settings)
     }
 
     /// Its mode.
@@ -463,6 +480,7 @@ impl Session {
         let files = lock(&self.outputs).clear();
         *lock(&self.consents) = Consents::default();
         self.danger.store(false, Ordering::Relaxed);
+        *lock(&self.switch) = None;
         let mut parts = lock(&self.parts);
         parts.values.clear();
         parts.restored = false;

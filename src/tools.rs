@@ -13,6 +13,8 @@ pub mod lsp_edit;
 pub mod monitor;
 pub mod multi_edit;
 pub mod output;
+pub mod plan_enter;
+pub mod plan_exit;
 pub mod read;
 pub mod todowrite;
 pub mod tool_search;
@@ -44,6 +46,8 @@ pub fn table() -> Vec<Arc<dyn AnyTool>> {
         erase(monitor::Monitor),        //
         erase(multi_edit::MultiEdit),   //
         erase(output::Output),          //
+        erase(plan_enter::PlanEnter),   //
+        erase(plan_exit::PlanExit),     //
         erase(read::Read),              //
         erase(todowrite::TodoWrite),    //
         erase(tool_search::ToolSearch), //

@@ -1,9 +1,13 @@
 //! `ropewalk doctor`: what is found on this machine, what is trusted, and how to get the rest.
 
+mod security;
+
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::Args;
 use ropewalk::editor::Absent;
 use ropewalk::languages::{Languages, ServerStatus};
 use ropewalk::permissions::Trust;
@@ -17,8 +21,19 @@ use super::{Common, say};
 const CHECKED: &[&str] =
     &["bash", "c", "cpp", "go", "javascript", "json", "python", "rust", "toml", "typescript", "typescriptreact"];
 
-/// Prints the report; exit code 0.
-pub(crate) async fn run(common: &Common) -> u8 {
+/// `ropewalk doctor`
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Doctor {
+    /// Tell instead what opening a folder could run, and why it does not, or what would let it. Nothing of it is run.
+    #[arg(long)]
+    security: bool,
+    /// The folder that `--security` looks at; the current one if it is left out.
+    #[arg(long, value_name = "FOLDER", requires = "security")]
+    root: Option<PathBuf>,
+}
+
+/// Prints the report; exit code 0, or 2 when there is no such folder.
+pub(crate) async fn run(common: &Common, doctor: &Doctor) -> u8 {
     let trust = Arc::new(Trust::new());
     for folder in &common.trust {
         if let Ok(folder) = SystemDisk.canonicalize(folder) {
@@ -29,6 +44,9 @@ pub(crate) async fn run(common: &Common) -> u8 {
     let languages = Languages::new(Ports::system(), Arc::new(Absent), &documents, Arc::clone(&trust));
     let servers = languages.status().await;
     languages.shutdown(Duration::from_millis(100)).await;
+    if doctor.security {
+        return security(&trust, doctor.root.as_deref(), &servers);
+    }
 
     let mut out = format!("ropewalk {}\n\nLanguage servers\n", env!("CARGO_PKG_VERSION"));
     for server in &servers {
@@ -51,6 +69,21 @@ pub(crate) async fn run(common: &Common) -> u8 {
         let _ = writeln!(out, "  {}: {word}", folder.display());
     }
     say(&out);
+    0
+}
+
+fn security(trust: &Trust, root: Option<&Path>, servers: &[ServerStatus]) -> u8 {
+    let named = root.map_or_else(ports::current_dir, |root| Ok(root.to_owned()));
+    let root = match named.and_then(|root| SystemDisk.canonicalize(&root)) {
+        Ok(root) => root,
+        Err(error) => {
+            super::complain(&format!("there is no such folder: {error}"));
+            return 2;
+        }
+    };
+    let found = servers.iter().filter(|server| server.runs_project_code && server.program.is_ok());
+    let found: Vec<String> = found.map(|server| format!("{} ({})", server.name, server.languages.join(", "))).collect();
+    say(&security::report(&SystemDisk, &root, trust.covers(&root), &found));
     0
 }
 

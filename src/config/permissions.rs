@@ -44,7 +44,7 @@ impl Mode {
 }
 
 /// What may be done without asking. Rules are `Tool` or `Tool(pattern)`; a deny goes before an ask, an ask before an allow.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PermissionSettings {
     /// The mode of every session that asks for none; a session may only ask for a stricter one. Never `danger`.
@@ -55,10 +55,46 @@ pub struct PermissionSettings {
     pub ask: Vec<String>,
     /// Calls that do not run.
     pub deny: Vec<String>,
+    /// Whether a person's no to one call also sets aside the calls of the same round that wait to be asked about.
+    pub cascade_denials: bool,
     /// What could not be read of these settings, in words. While there is something, nothing that changes or runs
     /// anything is allowed, for it may have been a rule against it.
     #[serde(skip)]
     pub broken: Vec<String>,
+}
+
+impl Default for PermissionSettings {
+    fn default() -> Self {
+        PermissionSettings {
+            mode: Mode::default(),
+            allow: Vec::new(),
+            ask: Vec::new(),
+            deny: Vec::new(),
+            cascade_denials: true,
+            broken: Vec::new(),
+        }
+    }
+}
+
+impl PermissionSettings {
+    /// These settings as an editor gives them that has merged a project's into the user's: they only make the user's
+    /// stricter.
+    #[must_use]
+    pub fn within(&self, user: &PermissionSettings) -> PermissionSettings {
+        let mode = if self.mode.strictness() > user.mode.strictness() { self.mode } else { user.mode };
+        let both = |user: &[String], merged: &[String]| {
+            let more = merged.iter().filter(|rule| !user.contains(rule));
+            user.iter().chain(more).cloned().collect()
+        };
+        PermissionSettings {
+            mode,
+            allow: user.allow.clone(),
+            ask: both(&user.ask, &self.ask),
+            deny: both(&user.deny, &self.deny),
+            cascade_denials: user.cascade_denials || self.cascade_denials,
+            broken: both(&user.broken, &self.broken),
+        }
+    }
 }
 
 /// Guards against going round in circles, within one turn of the model.
@@ -76,5 +112,37 @@ pub struct GuardSettings {
 impl Default for GuardSettings {
     fn default() -> Self {
         GuardSettings { repeats: true, failures: true, undone: true }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_project_is_merged_into_only_gets_stricter() {
+        let rules = |rules: &[&str]| rules.iter().map(|&rule| rule.to_owned()).collect::<Vec<_>>();
+        let user = PermissionSettings {
+            mode: Mode::Review,
+            allow: rules(&["read(docs/**)"]),
+            ask: rules(&["write(a)"]),
+            deny: rules(&["read(b)"]),
+            broken: rules(&["one"]),
+            ..PermissionSettings::default()
+        };
+        let merged = PermissionSettings {
+            mode: Mode::Build,
+            allow: rules(&["*"]),
+            ask: rules(&["write(c)"]),
+            deny: vec![],
+            cascade_denials: false,
+            broken: vec![],
+        };
+        let within = merged.within(&user);
+        assert_eq!((within.mode, &within.allow, &within.broken), (Mode::Review, &user.allow, &user.broken));
+        assert_eq!((within.ask, within.deny), (rules(&["write(a)", "write(c)"]), rules(&["read(b)"])));
+        assert!(within.cascade_denials);
+        let stricter = PermissionSettings { mode: Mode::Plan, ..merged };
+        assert_eq!(stricter.within(&user).mode, Mode::Plan);
     }
 }

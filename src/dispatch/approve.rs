@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tracing::debug;
+use tracing::{debug, info};
 
 use crate::config::Mode;
 use crate::editor::{ApprovalsChanged, AskError, Consent, Editor, News};
@@ -12,7 +12,7 @@ use crate::sessions::Session;
 use crate::sessions::consents::fingerprint;
 use crate::tool::{ErrorKind, ToolError};
 
-use super::propose::{Consented, Outline, Proposal, outline, propose};
+use super::propose::{Consented, Outline, Proposal, outline, propose, suggested};
 use super::questions::Given;
 use super::{Call, Dispatch};
 
@@ -28,6 +28,8 @@ pub(super) struct Asking {
     /// asked about singly and was not named when they were asked.
     adopt: Option<Consented>,
     preview_used: bool,
+    /// Whose consent that was, for the log.
+    by: &'static str,
     /// What the person said with their consent.
     said: Vec<String>,
 }
@@ -43,7 +45,7 @@ impl Dispatch {
     /// What the call may do now. Comes back here when the text moved on between consent and commit.
     pub(super) async fn cleared(&self, call: &mut Call<'_>, asking: &mut Asking) -> Result<Proposal, ToolError> {
         loop {
-            let outline = outline(call.entry, &call.arguments, &call.context).await?;
+            let outline = outline(call.entry, &call.arguments, &call.context, &self.trust).await?;
             // Before anything is read: what cannot be consented to must not cost a file's whole content.
             if let Some(refused) = self.hopeless(call, asking, &outline) {
                 return Err(refused);
@@ -51,8 +53,14 @@ impl Dispatch {
             let mut proposal = propose(outline, call.entry, &call.arguments, &call.context, &call.limits()).await?;
             let judgement = &proposal.outline.judgement;
             match judgement.decision {
-                DecisionKind::Allow => return Ok(proposal),
-                DecisionKind::Deny => return Err(forbidden(judgement)),
+                DecisionKind::Allow => {
+                    log(call, &proposal.outline, "allow", judgement.by.name());
+                    return Ok(proposal);
+                }
+                DecisionKind::Deny => {
+                    log(call, &proposal.outline, "deny", judgement.by.name());
+                    return Err(forbidden(judgement));
+                }
                 DecisionKind::Ask => {}
             }
             let now = proposal.consented();
@@ -64,17 +72,21 @@ impl Dispatch {
             if !std::mem::replace(&mut asking.preview_used, true)
                 && let Some(preview) = &call.params.approved_by
             {
+                asking.by = "preview";
                 asking.consented =
                     self.previews.take(&call.context.session.id, preview, call.entry.traits().name, &call.arguments);
             }
             if asking.consented.as_ref() == Some(&now) {
+                log(call, &proposal.outline, "allow", asking.by);
                 proposal.bind();
                 return Ok(proposal);
             }
             if let Some(refused) = remembered(call, &proposal.outline) {
+                log(call, &proposal.outline, "deny", "remembered");
                 return Err(refused);
             }
             if granted(call, &proposal.outline) {
+                log(call, &proposal.outline, "allow", "remembered");
                 return Ok(proposal);
             }
             if asking.questions == QUESTIONS {
@@ -85,6 +97,8 @@ impl Dispatch {
                 ));
             }
             asking.questions += 1;
+            asking.by = "person";
+            log(call, &proposal.outline, "ask", judgement.by.name());
             if asking.questions > 1 {
                 debug!(call = call.id, "the change is not the one consented to; asking again");
             }
@@ -98,7 +112,10 @@ impl Dispatch {
         let judgement = &outline.judgement;
         match judgement.decision {
             DecisionKind::Allow => None,
-            DecisionKind::Deny => Some(forbidden(judgement)),
+            DecisionKind::Deny => {
+                log(call, outline, "deny", judgement.by.name());
+                Some(forbidden(judgement))
+            }
             DecisionKind::Ask => {
                 let preview = call.params.approved_by.as_deref().filter(|_| !asking.preview_used);
                 let shown = preview.is_some_and(|id| {
@@ -110,7 +127,12 @@ impl Dispatch {
                     || shown
                     || granted(call, outline)
                     || self.workspace.editor.can_approve();
-                (!hope).then(|| unasked(&judgement.reason, &AskError::Unsupported))
+                if hope {
+                    return None;
+                }
+                log(call, outline, "deny", "nobody to ask");
+                let rule = suggested(call.entry, &call.context, outline);
+                Some(unasked(judgement, rule.as_deref(), &AskError::Unsupported))
             }
         }
     }
@@ -130,6 +152,7 @@ impl Dispatch {
         call.timing.approval_ms += super::millis(clock.now() - asked);
         let Given { decision, consented, arguments } = answer?;
         let Some(decision) = decision else {
+            log(call, &proposal.outline, "deny", "no decision");
             return Err(denied(format!("It needs consent ({}), and no decision came.", judgement.reason)));
         };
         let tool = call.entry.traits().name;
@@ -142,6 +165,8 @@ impl Dispatch {
                 let feedback = decision.feedback.as_deref();
                 call.context.session.consent(|consents| consents.deny(&exact, tool, &targets, feedback));
                 self.tell_consents(&call.context.session, false);
+                self.rejected(call);
+                log(call, &proposal.outline, "deny", "person");
                 return Err(denied(format!(
                     "A person said no to this call.{} Do not try the same another way; ask, or go on without it.",
                     quoted(feedback)
@@ -264,6 +289,29 @@ pub(super) fn denied(message: String) -> ToolError {
     ToolError::new(ErrorKind::Denied, message)
 }
 
-pub(super) fn unasked(reason: &str, error: &AskError) -> ToolError {
-    denied(format!("It needs a person's consent, because {reason}; but nobody could be asked: {error}."))
+/// A call that needs a person, and none could be asked. `rule`: one that would let it pass.
+pub(super) fn unasked(judgement: &Judgement, rule: Option<&str>, error: &AskError) -> ToolError {
+    let reason = &judgement.reason;
+    let way = match rule {
+        Some(rule) => format!(" The person can let such calls pass by the rule `{rule}` in `permissions.allow`."),
+        None if judgement.singly => {
+            " No rule lets it pass: a person has to be there who is asked each time.".to_owned()
+        }
+        None => String::new(),
+    };
+    denied(format!("It needs a person's consent, because {reason}; but nobody could be asked: {error}.{way}"))
+}
+
+/// One line for each decision: the tool, what it reaches, what was decided, by what, and why.
+fn log(call: &Call<'_>, outline: &Outline, decision: &str, by: &str) {
+    info!(
+        target: "ropewalk::permissions",
+        session = call.context.session.id,
+        call = call.id,
+        tool = call.entry.traits().name,
+        reaches = ?outline.targets(),
+        decision,
+        by,
+        reason = outline.judgement.reason,
+    );
 }

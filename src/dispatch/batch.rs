@@ -280,6 +280,11 @@ fn longest(one: Wait, other: Wait) -> Wait {
 }
 
 impl Member {
+    /// Names the batch, for as long as calls of it are open.
+    pub(super) fn batch_id(&self) -> usize {
+        Arc::as_ptr(&self.batch).addr()
+    }
+
     /// What a call finds that has to be asked about: an answer from when a neighbour was asked about, perhaps soon, or
     /// nothing. In the order of the batch: whoever is before it is past this first, so that it is asked about with them.
     pub(super) async fn place(&self) -> Place {

@@ -76,6 +76,16 @@ impl Calls {
         self.lock().calls.values().any(|call| call.session == session && call.id == id)
     }
 
+    /// The number of the last call that came.
+    pub(super) fn last(&self) -> u64 {
+        self.lock().last
+    }
+
+    /// Whether a call of a session is open that came no later than the one of this number.
+    pub(super) fn open_until(&self, session: &str, number: u64) -> bool {
+        self.lock().calls.range(..=number).any(|(_, call)| call.session == session)
+    }
+
     /// `session/call tool`, sorted.
     pub(super) fn told(&self) -> Vec<String> {
         let mut told: Vec<String> =

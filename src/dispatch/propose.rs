@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use tracing::warn;
 
-use crate::permissions::{DecisionKind, Judgement, Place, Policy, Reach, Rule, arity, judge, suggest};
+use crate::permissions::{
+    DecisionKind, Judgement, Line, Place, Policy, Program, Reach, Rule, Trust, credential, judge, suggest, visible,
+};
 use crate::text::{BOM, Text, diff};
 use crate::tool::{Access, Context, ErrorKind, Plan, ToolError};
 use crate::workspace::commit::Rewrite;
@@ -15,12 +17,20 @@ use super::call::AccessInfo;
 use super::catalog::Entry;
 use super::execute::Limits;
 use super::gate;
+use super::lines::{Look, Looked};
+use super::project::Project;
 
 /// Where a call reaches and what the rules say of that, before anything is read for it.
 pub(super) struct Outline {
     pub reads: Vec<Target>,
     pub writes: Vec<Target>,
     pub access: Access,
+    /// The command lines that it runs, looked into.
+    pub lines: Vec<Line>,
+    /// What looks like a credential in its arguments, where it may leave by the call.
+    credential: Option<&'static str>,
+    /// What the workspace folders themselves hold back.
+    project: Project,
     pub judgement: Judgement,
 }
 
@@ -33,7 +43,7 @@ pub(super) struct Proposal {
 impl Consented {
     /// Whether another one reaches the same files and documents.
     pub(super) fn reaches_as(&self, other: &Consented) -> bool {
-        self.targets == other.targets
+        self.targets == other.targets && self.commands == other.commands
     }
 }
 
@@ -45,11 +55,13 @@ pub(super) enum Planned {
     Change(Vec<(FileChange, Preview)>),
 }
 
-/// What a person consents to: exactly these targets, and exactly these lines, wherever they are by then.
+/// What a person consents to: exactly these targets, exactly these lines, wherever they are by then, and of commands the
+/// folder they run in and what the programs hold that they bring with them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Consented {
     targets: Vec<(Key, Vec<PathBuf>)>,
     lines: Vec<String>,
+    commands: Vec<(PathBuf, Vec<Program>)>,
 }
 
 /// Works out what a call reaches by its names alone. The error is a name that means nothing.
@@ -57,11 +69,48 @@ pub(super) async fn outline(
     entry: &Entry,
     arguments: &serde_json::Value,
     context: &Context,
+    trust: &Arc<Trust>,
 ) -> Result<Outline, ToolError> {
-    let access = entry.tool.access(arguments);
-    let (reads, writes) = resolve(&context.workspace, &access).await?;
-    let judgement = judged(entry, context, &access, &reads, &writes);
-    Ok(Outline { reads, writes, access, judgement })
+    let mut access = entry.tool.access(arguments);
+    let runs = entry.rule == Rule::Shell && !access.commands.is_empty();
+    let look = runs.then(|| Look {
+        workspace: Arc::clone(&context.workspace),
+        programs: Arc::clone(&context.programs),
+        trust: Arc::clone(trust),
+    });
+    let (mut reads, mut writes, looked, project) = resolve(&context.workspace, &access, look, arguments).await?;
+    let Looked { lines, reads: read, writes: written } = looked;
+    for (asked, target) in read {
+        access.reads.push(asked);
+        reads.push(target);
+    }
+    for (asked, target) in written {
+        access.writes.push(asked);
+        writes.push(target);
+    }
+    for host in lines.iter().flat_map(|line| &line.analysis.hosts) {
+        if !access.hosts.contains(host) {
+            access.hosts.push(host.clone());
+        }
+    }
+    let leaves = !access.hosts.is_empty()
+        || lines.iter().any(|line| line.analysis.network)
+        || writes.iter().any(|target| !target.inside);
+    let credential = leaves.then(|| held(arguments)).flatten();
+    let mut outline =
+        Outline { reads, writes, access, lines, credential, project, judgement: Judgement::unknown(entry.rule) };
+    outline.judgement = judged(entry, context, &outline);
+    Ok(outline)
+}
+
+/// What looks like a credential in the texts of some arguments.
+fn held(arguments: &serde_json::Value) -> Option<&'static str> {
+    match arguments {
+        serde_json::Value::String(text) => credential(text),
+        serde_json::Value::Array(items) => items.iter().find_map(held),
+        serde_json::Value::Object(fields) => fields.values().find_map(held),
+        _ => None,
+    }
 }
 
 /// Works out what a call would do, for which the files it changes are read; what it changes beyond the names in it is
@@ -79,7 +128,8 @@ pub(super) async fn propose(
     {
         return Err(error.clone());
     }
-    let Outline { reads, mut writes, access, mut judgement } = outline;
+    let mut outline = outline;
+    let writes = &mut outline.writes;
     let named = writes.len();
     if let Ok(Planned::Change(changes)) = &plan {
         for target in changes.iter().flat_map(|(change, _)| ends(change)) {
@@ -90,9 +140,12 @@ pub(super) async fn propose(
         }
     }
     if writes.len() > named {
-        judgement = judged(entry, context, &access, &reads, &writes);
+        if writes.iter().any(|target| !target.inside) {
+            outline.credential = held(arguments);
+        }
+        outline.judgement = judged(entry, context, &outline);
     }
-    Ok(Proposal { outline: Outline { reads, writes, access, judgement }, plan })
+    Ok(Proposal { outline, plan })
 }
 
 /// The files that a change reaches: where one is, and where it is moved to.
@@ -103,8 +156,8 @@ fn ends(change: &FileChange) -> Vec<&Target> {
     }
 }
 
-fn judged(entry: &Entry, context: &Context, access: &Access, reads: &[Target], writes: &[Target]) -> Judgement {
-    let (reach, policy) = (reach(access, reads, writes), policy(context));
+fn judged(entry: &Entry, context: &Context, outline: &Outline) -> Judgement {
+    let (reach, policy) = (outline.reach(entry.rule), policy(context, &outline.project));
     let usual = judge(entry.traits().name, entry.rule, &reach, &policy);
     let writes = matches!(entry.rule, Rule::Write | Rule::ReadOrWrite) && !reach.writes.is_empty();
     let only_writes = writes && reach.commands.is_empty() && reach.hosts.is_empty();
@@ -118,22 +171,12 @@ fn judged(entry: &Entry, context: &Context, access: &Access, reads: &[Target], w
 
 /// The allow rule that would let a call pass that is asked about, if one rule can say so.
 pub(super) fn suggested(entry: &Entry, context: &Context, outline: &Outline) -> Option<String> {
-    let reach = reach(&outline.access, &outline.reads, &outline.writes);
-    suggest(entry.traits().name, entry.rule, &reach, &policy(context))
+    suggest(entry.traits().name, entry.rule, &outline.reach(entry.rule), &policy(context, &outline.project))
 }
 
-fn reach(access: &Access, reads: &[Target], writes: &[Target]) -> Reach {
-    Reach {
-        reads: places(reads, &access.reads),
-        writes: places(writes, &access.writes),
-        commands: access.commands.clone(),
-        hosts: access.hosts.clone(),
-    }
-}
-
-fn policy(context: &Context) -> Policy {
+fn policy(context: &Context, project: &Project) -> Policy {
     let workspace = &context.workspace;
-    context.session.policy(&workspace.settings(), &workspace.roots().folders)
+    project.within(context.session.policy(&workspace.settings(), &workspace.roots().folders))
 }
 
 async fn planned(entry: &Entry, arguments: &serde_json::Value, context: &Context) -> Result<Planned, ToolError> {
@@ -152,15 +195,22 @@ async fn planned(entry: &Entry, arguments: &serde_json::Value, context: &Context
     Ok(Planned::Change(changes.into_iter().zip(previews).collect()))
 }
 
-/// The targets of the names. Names are resolved on the disk, which may be slow.
-async fn resolve(workspace: &Arc<Workspace>, access: &Access) -> Result<(Vec<Target>, Vec<Target>), ToolError> {
-    if access.reads.is_empty() && access.writes.is_empty() {
-        return Ok((Vec::new(), Vec::new()));
-    }
+/// The targets of the names, the command lines looked into, and the folders' own rules. All of it asks the disk, which may
+/// be slow.
+async fn resolve(
+    workspace: &Arc<Workspace>,
+    access: &Access,
+    look: Option<Look>,
+    arguments: &serde_json::Value,
+) -> Result<(Vec<Target>, Vec<Target>, Looked, Project), ToolError> {
     let (workspace, access) = (Arc::clone(workspace), access.clone());
+    let arguments = if look.is_some() { arguments.clone() } else { serde_json::Value::Null };
     let resolved = tokio::task::spawn_blocking(move || -> Result<_, Refusal> {
         let all = |names: &[String]| names.iter().map(|name| workspace.resolve(name)).collect::<Result<Vec<_>, _>>();
-        Ok((all(&access.reads)?, all(&access.writes)?))
+        let looked = look.map(|look| look.at(&access.commands, &arguments)).transpose()?;
+        let folders = workspace.roots().folders;
+        let project = Project::of(&*workspace.ports.disk, folders.iter().map(std::path::PathBuf::as_path));
+        Ok((all(&access.reads)?, all(&access.writes)?, looked.unwrap_or_default(), project))
     });
     match resolved.await {
         Ok(targets) => targets.map_err(ToolError::from),
@@ -181,7 +231,20 @@ fn places(targets: &[Target], names: &[String]) -> Vec<Place> {
 }
 
 impl Outline {
-    /// Every file, document, command and host, resolved, for a person to see.
+    /// What the call reaches, for the decision on it.
+    fn reach(&self, rule: Rule) -> Reach {
+        Reach {
+            reads: places(&self.reads, &self.access.reads),
+            writes: places(&self.writes, &self.access.writes),
+            lines: self.lines.clone(),
+            commands: if rule == Rule::Shell { Vec::new() } else { self.access.commands.clone() },
+            hosts: self.access.hosts.clone(),
+            credential: self.credential,
+        }
+    }
+
+    /// Every file, document, command and host, resolved, for a person to see; of commands also the folder they run in and
+    /// the programs that they bring with them.
     pub(super) fn targets(&self) -> Vec<String> {
         let mut targets: Vec<String> = Vec::new();
         for target in self.reads.iter().chain(&self.writes) {
@@ -196,8 +259,16 @@ impl Outline {
                 }
             }
         }
+        for line in &self.lines {
+            for path in std::iter::once(&line.workdir).chain(line.programs.iter().map(|program| &program.path)) {
+                let shown = path.to_string_lossy().into_owned();
+                if !targets.contains(&shown) {
+                    targets.push(shown);
+                }
+            }
+        }
         targets.extend(self.access.commands.iter().chain(&self.access.hosts).cloned());
-        targets.iter().map(|target| crate::permissions::visible(target)).collect()
+        targets.iter().map(|target| visible(target)).collect()
     }
 
     /// What calls have in common that one consent can cover: the tool, and exactly what is reached. Files count by
@@ -215,24 +286,33 @@ impl Outline {
             reached.dedup();
             reached
         };
-        let commands: Vec<(bool, String)> = self
-            .access
-            .commands
-            .iter()
-            .map(|line| arity::shared(line).map_or((false, line.clone()), |begin| (true, begin.join(" "))))
-            .collect();
-        let parts = (tool, reached(&self.reads), reached(&self.writes), commands, &self.access.hosts);
+        let begin = |line: &Line| match &line.shared {
+            Some(begin) => (true, format!("{begin:?}")),
+            None => (false, line.line.clone()),
+        };
+        let lines: Vec<_> = self.lines.iter().map(|line| (begin(line), &line.workdir, &line.programs)).collect();
+        let others: &[String] = if lines.is_empty() { &self.access.commands } else { &[] };
+        if !lines.is_empty() {
+            // A command reaches other files of the workspace folders each time; what it reaches elsewhere was consented to.
+            let outside = |targets: &[Target]| {
+                let outside: Vec<Target> = targets.iter().filter(|target| !target.inside).cloned().collect();
+                reached(&outside)
+            };
+            let parts = (tool, outside(&self.reads), outside(&self.writes), lines, &self.access.hosts);
+            return format!("{parts:?}");
+        }
+        let parts = (tool, reached(&self.reads), reached(&self.writes), others, &self.access.hosts);
         format!("{parts:?}")
     }
 
     /// What one consent covers of it, for a person to see: as [`Outline::targets`], commands by how they begin.
     pub(super) fn covered(&self) -> Vec<String> {
         let mut covered = self.targets();
-        for line in &self.access.commands {
-            if let Some(begin) = arity::shared(line) {
-                let shown = crate::permissions::visible(line);
+        for line in &self.lines {
+            if let Some(begins) = &line.shared {
+                let shown = visible(&line.line);
                 covered.retain(|target| *target != shown);
-                covered.push(format!("{} ...", begin.join(" ")));
+                covered.extend(begins.iter().map(|begin| format!("{} ...", begin.join(" "))));
             }
         }
         covered
@@ -281,7 +361,8 @@ impl Proposal {
                 .collect(),
             Err(error) => vec![error.message.clone()],
         };
-        Consented { targets, lines }
+        let commands = self.outline.lines.iter().map(|line| (line.workdir.clone(), line.programs.clone())).collect();
+        Consented { targets, lines, commands }
     }
 
     /// The changes, each of which will refuse a text in which it would change other lines than it does now.

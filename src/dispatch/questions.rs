@@ -93,6 +93,9 @@ impl Dispatch {
                 return Ok(*given);
             }
         }
+        if let Some(aside) = self.set_aside(call) {
+            return Err(aside);
+        }
         tokio::select! {
             biased;
             () = cancel.cancelled() => Err(cancelled("while a person was asked about it")),
@@ -123,7 +126,7 @@ impl Dispatch {
         let question = ApproveParams { session_id: session.clone(), calls };
         let answer = self.workspace.editor.approve(question).await;
         drop(waiting);
-        let answer = answer.map_err(|error| unasked(&proposal.outline.judgement.reason, &error))?;
+        let answer = answer.map_err(|error| unasked(&proposal.outline.judgement, None, &error))?;
         let decision = |id: &str| decision(&answer.decisions, id).cloned();
         if let Some(together) = together {
             let given = neighbours.into_iter().map(|Neighbour { index, call, consented, .. }| {
@@ -184,7 +187,7 @@ impl Dispatch {
                 && !granted(&call, outline)
                 && remembered(&call, outline).is_none()
         };
-        let outline = outline(&entry, &call.arguments, &call.context).await.ok().filter(&asks)?;
+        let outline = outline(&entry, &call.arguments, &call.context, &self.trust).await.ok().filter(&asks)?;
         let proposal = propose(outline, &entry, &call.arguments, &call.context, &call.limits()).await.ok()?;
         if proposal.plan.is_err() || !asks(&proposal.outline) {
             return None;

@@ -135,6 +135,7 @@ impl Dispatch {
         self.late.forget(id);
         self.guards.forget(id);
         self.kin.forget(id);
+        self.rounds.forget(id);
         self.jobs.close(id);
         self.keeper.forget(id);
         self.inputs.forget(id);
@@ -165,7 +166,7 @@ impl Dispatch {
 
     /// Does something that may change the mode of a session or its list of tools, and tells when it did; what holds from
     /// now on.
-    fn moded(&self, session: &Session, act: impl FnOnce(&Session)) -> Effective {
+    pub(super) fn moded(&self, session: &Session, act: impl FnOnce(&Session)) -> Effective {
         let settings = self.workspace.settings();
         let before = session.mode(&settings);
         let tools = (session.tools(), session.activated());

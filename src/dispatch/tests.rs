@@ -12,5 +12,6 @@ mod kit;
 mod lives;
 mod monitor;
 mod outputs;
+mod permissions;
 mod review;
 mod save;

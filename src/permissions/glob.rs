@@ -10,7 +10,7 @@ pub(super) fn covers_from_above(pattern: &[String], path: &[String]) -> bool {
     (1..=path.len()).any(|end| covers(pattern, &path[..end]))
 }
 
-fn component(pattern: &str, name: &str) -> bool {
+pub(super) fn component(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     starred(&pattern, &name, |c| *c == '*', |p, c| *p == '?' || p == c)
 }

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use crate::config::Mode;
 use crate::editor::Risk;
 
+use super::judge::Ground;
 use super::rules::{Bases, Rules, Subject, allowed};
-use super::{DecisionKind, Ground, Judgement, Reach, Rule, visible};
+use super::{By, DecisionKind, Judgement, Reach, Rule, visible};
 
 /// What holds for the calls of one session.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -19,6 +20,8 @@ pub struct Policy {
     pub user: Rules,
     /// The session's rules: these allow nothing that the ceiling and the user's rules do not.
     pub session: Rules,
+    /// The rules of the workspace folders' own settings. What they allow does not count.
+    pub project: Rules,
     /// What could not be read of the user's settings, in words: see [`crate::config::PermissionSettings::broken`].
     pub broken: Vec<String>,
     /// Where paths in the rules begin.
@@ -30,25 +33,49 @@ pub struct Policy {
 impl Policy {
     /// The decision on a call that has been judged by what it reaches alone (on this ground).
     pub(super) fn refine(&self, tool: &str, rule: Rule, reach: &Reach, usual: &Judgement, ground: Ground) -> Judgement {
-        let subject = Subject { tool, reach, known: rule != Rule::Unknown, bases: &self.bases };
-        let changes = rule.changes() || !reach.writes.is_empty() || !reach.commands.is_empty();
-        if let Some(denied) = self.user.denies(subject).or_else(|| self.session.denies(subject)) {
-            return denies(usual, format!("the rule {} denies it", visible(denied)));
+        let roots = self.roots.as_deref();
+        let subject = Subject { tool, reach, known: rule != Rule::Unknown, bases: &self.bases, roots };
+        let changes = rule.changes()
+            || !reach.writes.is_empty()
+            || !reach.commands.is_empty()
+            || !reach.lines.iter().all(super::Line::only_reads);
+        if rule == Rule::Plan && self.mode != Mode::Plan && self.ceiling != Mode::Plan {
+            // There is nothing to leave, which the tool says itself.
+            let reason = "the session is not in plan mode".to_owned();
+            return Judgement { decision: DecisionKind::Allow, reason, ..usual.clone() };
         }
-        if changes && let Some(fault) = self.fault() {
+        let deny = |rules: &Rules| rules.denies(subject).map(str::to_owned);
+        let denied = deny(&self.user).or_else(|| deny(&self.session));
+        if let Some(rule) = denied {
+            return denies(usual, By::Rule, format!("the rule {} denies it", visible(&rule)));
+        }
+        if let Some(rule) = deny(&self.project) {
+            let reason = format!("the rule {} in the settings of the workspace folder denies it", visible(&rule));
+            return denies(usual, By::Rule, reason);
+        }
+        if (changes || !reach.lines.is_empty())
+            && let Some(fault) = self.fault()
+        {
             return denies(
                 usual,
+                By::Fault,
                 format!("what may be done is not known until this is mended in the settings: {}", visible(&fault)),
             );
         }
-        let under = |mode, authors: &[&Rules]| Layer { mode, authors, subject, changes }.decide(usual, ground);
+        let under = |mode, authors: &[&Rules]| {
+            Layer { mode, authors, subject, changes, leaves: rule == Rule::Plan, project: &self.project }
+                .decide(usual, ground)
+        };
         let (user, both) = ([&self.user], [&self.user, &self.session]);
         stricter(under(self.ceiling, &user), under(self.mode, &both))
     }
 
     /// A rule that was to hold something back and cannot be read.
     fn fault(&self) -> Option<String> {
-        let unread = self.user.faults().iter().chain(self.session.faults()).find(|fault| fault.holds_back);
+        let unread = [&self.user, &self.session, &self.project]
+            .into_iter()
+            .flat_map(Rules::faults)
+            .find(|fault| fault.holds_back);
         let unread = unread.map(|fault| format!("the rule `{}` cannot be read: {}", fault.rule, fault.why));
         unread.or_else(|| self.broken.first().cloned())
     }
@@ -58,59 +85,80 @@ impl Policy {
 struct Layer<'a> {
     mode: Mode,
     authors: &'a [&'a Rules],
+    /// Whose ask rules count, and no others of theirs.
+    project: &'a Rules,
     subject: Subject<'a>,
     /// Whether the call changes or runs something, as far as anybody knows.
     changes: bool,
+    /// Whether the call asks for a person's word on a plan.
+    leaves: bool,
 }
 
 impl Layer<'_> {
     fn decide(&self, usual: &Judgement, ground: Ground) -> Judgement {
         let usual = usual.clone();
+        if usual.decision == DecisionKind::Deny {
+            return usual;
+        }
         match self.mode {
             Mode::Plan if self.changes => {
                 let what = "in plan mode nothing is changed or run; say what you would do as a plan, and let the person \
                             decide";
-                return denies(&usual, what.to_owned());
+                return denies(&usual, By::Mode, what.to_owned());
             }
             Mode::Explore if self.changes => {
                 let what = "in explore mode nothing is changed or run; look, and tell what you found";
-                return denies(&usual, what.to_owned());
+                return denies(&usual, By::Mode, what.to_owned());
             }
-            Mode::Danger if ground != Ground::Protected => {
+            // What leaves plan mode is a person's word on the plan, which no mode has said before.
+            Mode::Danger if ground != Ground::Protected && !self.leaves => {
                 return Judgement {
                     decision: DecisionKind::Allow,
                     reason: "in danger mode nothing but protected places is asked about".to_owned(),
+                    by: By::Mode,
                     ..usual
                 };
             }
             _ => {}
         }
-        if usual.decision == DecisionKind::Deny || ground == Ground::Protected {
+        if ground == Ground::Protected {
             return usual;
         }
         if let Some(rule) = self.authors.iter().find_map(|rules| rules.asks(self.subject)) {
-            return asks(&usual, format!("the rule {} wants it asked about", visible(rule)));
+            return asks(&usual, By::Rule, format!("the rule {} wants it asked about", visible(rule)));
         }
-        if ground == Ground::Secret {
+        if let Some(rule) = self.project.asks(self.subject) {
+            let reason =
+                format!("the rule {} in the settings of the workspace folder wants it asked about", visible(rule));
+            return asks(&usual, By::Rule, reason);
+        }
+        if ground == Ground::Grave {
             return usual;
         }
-        if allowed(self.authors, self.subject) {
-            return Judgement { decision: DecisionKind::Allow, reason: "a rule allows it".to_owned(), ..usual };
+        if !self.leaves
+            && let Some(rules) = allowed(self.authors, self.subject)
+        {
+            let reason = match rules.as_slice() {
+                [] => usual.reason.clone(),
+                [rule] => format!("the rule {} allows it", visible(rule)),
+                rules => format!("the rules {} allow it", visible(&rules.join(", "))),
+            };
+            return Judgement { decision: DecisionKind::Allow, reason, by: By::Rule, ..usual };
         }
         if self.mode == Mode::Review && usual.decision == DecisionKind::Allow && self.changes {
-            return asks(&usual, "in review mode every change is asked about".to_owned());
+            return asks(&usual, By::Mode, "in review mode every change is asked about".to_owned());
         }
         usual
     }
 }
 
-fn asks(usual: &Judgement, reason: String) -> Judgement {
+fn asks(usual: &Judgement, by: By, reason: String) -> Judgement {
     let reason = if usual.decision == DecisionKind::Ask { format!("{}, and {reason}", usual.reason) } else { reason };
-    Judgement { decision: DecisionKind::Ask, reason, ..usual.clone() }
+    Judgement { decision: DecisionKind::Ask, reason, by, ..usual.clone() }
 }
 
-fn denies(usual: &Judgement, reason: String) -> Judgement {
-    Judgement { decision: DecisionKind::Deny, reason, risk: usual.risk.max(Risk::Medium), ..usual.clone() }
+fn denies(usual: &Judgement, by: By, reason: String) -> Judgement {
+    Judgement { decision: DecisionKind::Deny, reason, by, risk: usual.risk.max(Risk::Medium), ..usual.clone() }
 }
 
 /// The stricter of two decisions on one call; of equal ones the second.
@@ -166,7 +214,7 @@ mod tests {
         let lsp = |written: &[&str], commands: &[&str]| {
             let writes = written.iter().map(|path| place(path)).collect();
             let commands = commands.iter().map(|&command| command.to_owned()).collect();
-            ("lsp", Rule::ReadOrWrite, Reach { reads: vec![place("/w/a")], writes, commands, hosts: vec![] })
+            ("lsp", Rule::ReadOrWrite, Reach { reads: vec![place("/w/a")], writes, commands, ..Reach::default() })
         };
         let runs = ("bash", Rule::Unknown, Reach { commands: vec!["ls".to_owned()], ..Reach::default() });
         for (call, decisions) in [

@@ -4,8 +4,10 @@
 
 use std::path::{Path, PathBuf};
 
+use super::commands;
 use super::rules::Rules;
-use super::{DecisionKind, Place, Policy, Reach, Rule, arity, judge, visible};
+use super::shell::Word;
+use super::{DecisionKind, Line, Place, Policy, Reach, Rule, arity, judge, visible};
 
 /// Characters that mean something in a pattern.
 const SPECIAL: &[char] = &['*', '?', '[', ']', '{', '}', '(', ')', '\\', '!'];
@@ -24,10 +26,15 @@ pub fn suggest(tool: &str, rule: Rule, reach: &Reach, policy: &Policy) -> Option
 }
 
 fn pattern(reach: &Reach, policy: &Policy) -> Option<String> {
-    let Reach { reads, writes, commands, hosts } = reach;
+    let Reach { reads, writes, lines, commands, hosts, .. } = reach;
+    if let [line] = lines.as_slice() {
+        // Only where every place it reaches is one that commands reach without more.
+        return commands.is_empty().then(|| line_pattern(line)).flatten();
+    }
     match (reads.is_empty() && writes.is_empty(), commands.as_slice(), hosts.as_slice()) {
+        _ if !lines.is_empty() => None,
         (false, [], []) => path(reads.iter().chain(writes), policy),
-        (true, [command], []) => command_pattern(command),
+        (true, [command], []) => exactly(command),
         (true, [], [host]) => plain(host).then(|| format!("domain:{host}")),
         _ => None,
     }
@@ -59,15 +66,23 @@ fn path<'a>(places: impl Iterator<Item = &'a Place>, policy: &Policy) -> Option<
 }
 
 /// A command line as a rule says it: by how it begins where consent covers that, else exactly.
-fn command_pattern(line: &str) -> Option<String> {
+fn line_pattern(line: &Line) -> Option<String> {
     // A rule knows no danger, so that it may only say how a line begins where nothing dangerous begins so.
-    if let Some(begin) = arity::shared(line).filter(|begin| !arity::may_be_dangerous(begin)) {
+    if let Some([begin]) = line.shared.as_deref()
+        && line.analysis.secrets.is_empty()
+        && !arity::may_be_dangerous(begin)
+    {
         let begin = begin.join(" ");
-        // Rules compare text: a line that is spelled otherwise than it is meant is not what the rule says.
-        return (plain(&begin) && line.trim_start().starts_with(&begin)).then(|| format!("{begin}:*"));
+        return plain(&begin).then(|| format!("{begin}:*"));
     }
+    // What is known only when it runs is another command each time.
+    let known = line.steps.iter().flat_map(|step| &step.words).all(|word| matches!(word, Word::Known(_)));
+    known.then(|| exactly(&line.line)).flatten()
+}
+
+fn exactly(line: &str) -> Option<String> {
     let line = line.trim();
-    let fits = !line.ends_with(":*") && !line.split('/').any(|part| part == "..") && visible(line) == line;
+    let fits = commands::means_itself(line) && !line.split('/').any(|part| part == "..") && visible(line) == line;
     (fits && !line.is_empty()).then(|| line.to_owned())
 }
 
@@ -89,6 +104,7 @@ mod tests {
     use super::*;
     use crate::config::Mode;
     use crate::permissions::Bases;
+    use crate::permissions::shell::Verdict;
     use proptest::prelude::*;
 
     fn policy(mode: Mode, folders: &[&str]) -> Policy {
@@ -135,32 +151,74 @@ mod tests {
         assert_eq!(suggest("write", Rule::Write, &write("/w/a"), &asks), None);
     }
 
+    /// Commands that only read, in these tests.
+    const READS: &[&str] = &["cd", "ls"];
+
+    fn run(line: Line) -> Reach {
+        Reach { lines: vec![line], ..Reach::default() }
+    }
+
     #[test]
     fn commands_and_hosts() {
+        let asked = |line| Line::played(line, Verdict::NeedsApproval, READS);
+        let mut secret = asked("cargo test -p x");
+        secret.analysis.secrets.push(".env".to_owned());
         for (line, expected) in [
-            ("cargo test -p x", Some("bash(cargo test:*)")),
-            ("npm run dev --port 1", Some("bash(npm run dev:*)")),
-            ("python a.py", Some("bash(python a.py)")),
-            ("cd x && npm test", Some("bash(cd x && npm test)")),
-            ("git push --force", None),
-            ("git push origin main", Some("bash(git push origin main)")),
-            ("rm -rf /tmp/x", Some("bash(rm -rf /tmp/x)")),
-            ("x:*", None),
-            ("ls ..", Some("bash(ls ..)")),
-            ("ls ../x", Some("bash(ls ../x)")),
-            ("ls a/../x", None),
-            ("", None),
+            (asked("cargo test -p x"), Some("bash(cargo test:*)")),
+            (asked("npm run dev --port 1"), Some("bash(npm run dev:*)")),
+            (asked("python a.py"), Some("bash(python a.py)")),
+            (asked("cd x && npm test"), Some("bash(cd x && npm test)")),
+            (asked("git push origin main"), Some("bash(git push origin main)")),
+            (asked("make && npm test"), Some("bash(make && npm test)")),
+            (Line::played("mkdir x", Verdict::WorkspaceWrite, READS), Some("bash(mkdir x)")),
+            // It is asked about each time, or one rule cannot say exactly this.
+            (Line::played("git push --force", Verdict::Destructive, READS), None),
+            (Line::played("rm -rf /tmp/x", Verdict::Destructive, READS), None),
+            (Line::unclear("npm test"), None),
+            (secret, None),
+            (asked("python $script"), None),
+            (asked("x:*"), None),
+            (asked("python *"), None),
+            (asked("*"), None),
+            (asked("python a\u{202e}b"), None),
+            (Line::played("ls", Verdict::ReadOnly, READS), None),
         ] {
-            let reach = Reach { commands: vec![line.to_owned()], ..Reach::default() };
-            let suggested = suggest("bash", Rule::Write, &reach, &policy(Mode::Build, &["/w"]));
-            assert_eq!(suggested.as_deref(), expected, "{line}");
+            let shown = line.line.clone();
+            let suggested = suggest("bash", Rule::Shell, &run(line), &policy(Mode::Build, &["/w"]));
+            assert_eq!(suggested.as_deref(), expected, "{shown}");
         }
+        // What it reaches elsewhere is not what the command says.
+        let reach = Reach { writes: vec![place("/out/x")], ..run(asked("cargo test")) };
+        assert_eq!(suggest("bash", Rule::Shell, &reach, &policy(Mode::Build, &["/w"])), None);
         let reach = Reach { hosts: vec!["docs.example.org".to_owned()], ..Reach::default() };
         let suggested = suggest("webfetch", Rule::Read, &reach, &policy(Mode::Build, &["/w"]));
         assert_eq!(suggested.as_deref(), Some("webfetch(domain:docs.example.org)"));
     }
 
     proptest! {
+        /// A rule that is told lets the line pass, and no line in which anything else runs than what begins like it.
+        #[test]
+        fn what_is_suggested_runs_nothing_else(
+            one in "(cargo|npm|make|git|python) (test|run|build|x|-m)( [a-c.]{1,3})?",
+            others in proptest::collection::vec("(cargo|npm|make|git|python|rm) ?(test|run|build|x|-m)?( [a-c.]{1,3})?", 1..3),
+        ) {
+            let policy = policy(Mode::Build, &["/w"]);
+            let asked = |line: &str| run(Line::played(line, Verdict::NeedsApproval, READS));
+            if let Some(rule) = suggest("bash", Rule::Shell, &asked(&one), &policy) {
+                let with = Policy { user: Rules::read(std::slice::from_ref(&rule), &[], &[]), ..policy };
+                let allows = |line: &str| judge("bash", Rule::Shell, &asked(line), &with).decision == DecisionKind::Allow;
+                prop_assert!(allows(&one));
+                let begin = rule.trim_start_matches("bash(").trim_end_matches(')').trim_end_matches(":*");
+                let line = others.join(" && ");
+                if allows(&line) {
+                    for command in &others {
+                        let rest = command.trim().strip_prefix(begin);
+                        prop_assert!(rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')), "{} {}", rule, line);
+                    }
+                }
+            }
+        }
+
         /// A rule that is told lets the call pass, and no call to another file.
         #[test]
         fn what_is_suggested_covers_this_and_no_other(one in "[a.* ?\\[/(]{1,6}", other in "[ab./]{1,6}") {

@@ -294,6 +294,8 @@ impl Front {
             settings.formatter = settings.formatter.within(&user.formatter);
             settings.bash = settings.bash.within(&user.bash);
             settings.save_before_bash = user.save_before_bash;
+            settings.permissions = settings.permissions.within(&user.permissions);
+            settings.diagnostics.servers.clone_from(&user.diagnostics.servers);
         }
         for remark in remarks {
             let words = format!("Ropewalk: setting {}: {}", remark.key, remark.message);

@@ -188,6 +188,27 @@ pub struct Wanted {
     pub folders: Vec<Option<String>>,
     /// The mode that the person set. Danger is never here.
     pub person: Option<Mode>,
+    /// In plan mode: what held before, for when the person agrees to the plan.
+    pub before: Option<BeforePlan>,
+}
+
+/// What held of the modes of a session before it went into plan mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct BeforePlan {
+    /// The mode that it asked for.
+    pub asked: Option<Mode>,
+    /// The mode that the person had set.
+    pub person: Option<Mode>,
+}
+
+/// A change of the mode that a model asked for. It is made when all calls have ended that came before its call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Switch {
+    /// Into plan mode.
+    Plan,
+    /// Out of it: the person agreed to the plan.
+    Leave,
 }
 
 /// What there is beside a session's own wishes.
@@ -243,6 +264,40 @@ impl Wanted {
         (asked.unwrap_or(ceiling), ceiling)
     }
 
+    /// The person chose a mode.
+    pub fn choose(&mut self, mode: Mode) {
+        let planned = self.person == Some(Mode::Plan) || self.asked.mode == Some(Mode::Plan);
+        let before = BeforePlan { asked: self.asked.mode, person: self.person };
+        self.before = match (mode, planned) {
+            (Mode::Plan, true) => self.before,
+            (Mode::Plan, false) => Some(before),
+            _ => None,
+        };
+        self.person = Some(mode).filter(|mode| *mode != Mode::Danger);
+        self.asked.mode = None;
+    }
+
+    /// Makes a change that a model asked for. The way out leads to what held before, and never further than the person and
+    /// the settings let it.
+    pub fn switch(&mut self, switch: Switch) {
+        match switch {
+            Switch::Plan if self.asked.mode == Some(Mode::Plan) => {}
+            Switch::Plan => {
+                if self.person != Some(Mode::Plan) {
+                    self.before = Some(BeforePlan { asked: self.asked.mode, person: self.person });
+                }
+                self.asked.mode = Some(Mode::Plan);
+            }
+            Switch::Leave => {
+                let BeforePlan { asked, person } = self.before.take().unwrap_or_default();
+                self.asked.mode = asked.filter(|mode| *mode != Mode::Plan);
+                if self.person == Some(Mode::Plan) {
+                    self.person = person.filter(|mode| *mode != Mode::Plan);
+                }
+            }
+        }
+    }
+
     /// The session's mode.
     pub fn mode(&self, danger: bool, settings: &Settings) -> Mode {
         self.modes(danger, &settings.permissions).0
@@ -296,6 +351,7 @@ impl Wanted {
             ceiling,
             user: Rules::read(&settings.allow, &settings.ask, &settings.deny),
             session: own.map(|own| Rules::read(&own.allow, &own.ask, &own.deny)).unwrap_or_default(),
+            project: Rules::default(),
             broken: settings.broken.clone(),
             bases,
             roots,
@@ -423,6 +479,46 @@ mod tests {
     }
 
     #[test]
+    fn out_of_plan_mode_it_goes_back_to_what_held_before() {
+        use Mode::{Build, Explore, Plan, Review};
+        // The settings, what the session asks, what the person set; how plan mode comes; what holds after it.
+        for (user, asked, person, by_person, after) in [
+            (Build, None, None, false, Build),
+            (Build, Some(Review), None, false, Review),
+            (Build, None, Some(Review), false, Review),
+            (Review, None, Some(Build), false, Build),
+            (Build, Some(Explore), None, false, Explore),
+            (Build, None, None, true, Build),
+            (Review, None, None, true, Review),
+            (Build, Some(Review), Some(Build), true, Review),
+            // What the settings hold it to is not left.
+            (Plan, None, None, false, Plan),
+            (Plan, None, None, true, Plan),
+        ] {
+            let mut wanted = Wanted { asked: Asked { mode: asked, ..Asked::default() }, person, ..Wanted::default() };
+            let settings = settings(user);
+            if by_person {
+                wanted.choose(Plan);
+            } else {
+                wanted.switch(Switch::Plan);
+            }
+            let shown = format!("{user:?} {asked:?} {person:?} {by_person}");
+            assert_eq!(wanted.mode(false, &settings), Plan, "{shown}");
+            // Twice is once.
+            wanted.switch(Switch::Plan);
+            wanted.switch(Switch::Leave);
+            assert_eq!(wanted.mode(false, &settings), after, "{shown}");
+        }
+        // A mode that the person chose meanwhile counts.
+        let mut wanted = Wanted::default();
+        wanted.switch(Switch::Plan);
+        wanted.choose(Review);
+        assert_eq!(wanted.mode(false, &settings(Build)), Review);
+        wanted.switch(Switch::Leave);
+        assert_eq!(wanted.mode(false, &settings(Build)), Review);
+    }
+
+    #[test]
     fn what_is_not_granted_is_told() {
         let asked: Asked = serde_json::from_value(serde_json::json!({
             "label": "pane",
@@ -436,7 +532,7 @@ mod tests {
         }))
         .unwrap();
         let folders = vec![Some("/w/part".to_owned()), Some("/elsewhere".to_owned()), None];
-        let wanted = Wanted { asked, folders, person: None };
+        let wanted = Wanted { asked, folders, ..Wanted::default() };
         let effective = effective(&wanted, false, &settings(Mode::Build));
         let expected =
             ["roots[1]", "roots[2]", "rules.allow[0]", "rules.deny[0]", "save", "budgets.maxBytes", "guards.repeats"];
@@ -485,7 +581,7 @@ mod tests {
     #[test]
     fn roots_that_are_nowhere_leave_nothing_inside() {
         let asked = Asked { roots: Some(vec!["file:///gone".to_owned()]), ..Asked::default() };
-        let wanted = Wanted { asked, folders: vec![None], person: None };
+        let wanted = Wanted { asked, folders: vec![None], ..Wanted::default() };
         let settings = settings(Mode::Build);
         let policy = wanted.policy(false, Around { settings: &settings, folders: &[], home: None, saves: false });
         assert_eq!(policy.roots, Some(vec![]));

@@ -24,6 +24,7 @@ impl Desk {
         let serve = |input, output| tokio::spawn(server::serve(input, output, Ports::system(), options));
         let mut editor = FakeEditor::start(serve);
         let mut settings = settings;
+        settings["trusted"] = json!(true);
         settings["diagnostics"] = json!({ "ownServers": "off" });
         let params = json!({
             "processId": null,

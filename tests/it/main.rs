@@ -21,6 +21,7 @@ mod fidelity;
 mod files;
 mod format;
 mod front;
+mod hostile;
 mod into;
 mod late;
 mod lost;

@@ -198,6 +198,7 @@ async fn in_plan_mode_nothing_is_changed_by_a_batch_or_a_call_within_a_call() {
 #[tokio::test(start_paused = true)]
 async fn a_person_asked_about_a_call_within_a_call_has_all_the_time() {
     let (mut editor, _) = editor(&Gates::default()).await;
+    editor.notify("ropewalk/didChangeTrust", json!({ "root": "file:///w", "trusted": true }));
     let shell = call("shell", json!({ "word": "cargo build" }));
     let parent = editor.request("ropewalk/callTool", nest("nest", &[shell]));
     let (question, asked) = editor.asked("ropewalk/approve").await;

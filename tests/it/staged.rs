@@ -1,6 +1,7 @@
 //! What a person makes of proposals, over the wire: they are listed, accepted by the usual path, undone, and they outlive a
 //! restart.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use ropewalk::ports::{Disk as _, Ports, SystemDisk};
@@ -16,7 +17,7 @@ const ONE: &str = "fn one() {}\nfn two() {}\nfn three() {}\nfn four() {}\n";
 struct Desk {
     editor: FakeEditor,
     folder: PathBuf,
-    _gone: tempfile::TempDir,
+    gone: tempfile::TempDir,
     open: String,
     state: tempfile::TempDir,
     abilities: Value,
@@ -30,7 +31,7 @@ impl Desk {
         let state = tempfile::tempdir().unwrap();
         let editor = start(&[&folder], state.path(), &abilities, settings).await;
         let open = uri(&folder, "open.rs");
-        let mut desk = Desk { editor, folder, _gone: gone, open, state, abilities };
+        let mut desk = Desk { editor, folder, gone, open, state, abilities };
         desk.editor.open(&desk.open, ONE);
         desk.session("s").await;
         desk
@@ -43,10 +44,10 @@ impl Desk {
     /// The same folder and state, and a new program. Nothing is open.
     async fn again(mut self) -> Desk {
         self.editor.accept_rest();
-        let Desk { editor, folder, _gone, open, state, abilities } = self;
+        let Desk { editor, folder, gone, open, state, abilities } = self;
         assert_eq!(editor.leave().await, 0);
         let editor = start(&[&folder], state.path(), &abilities, json!({})).await;
-        Desk { editor, folder, _gone, open, state, abilities }
+        Desk { editor, folder, gone, open, state, abilities }
     }
 
     async fn session(&mut self, session: &str) {
@@ -105,8 +106,9 @@ impl Desk {
             let name = file["uri"].as_str().unwrap().rsplit('/').next().unwrap();
             for hunk in file["hunks"].as_array().unwrap() {
                 let word = |name: &str| hunk[name].as_str().unwrap();
-                told.push_str(&format!(
-                    "{} {} {} {}: {} {name} {} -> {} {:?} -> {:?}\n",
+                writeln!(
+                    told,
+                    "{} {} {} {}: {} {name} {} -> {} {:?} -> {:?}",
                     file["sessionId"].as_str().unwrap(),
                     word("turnId"),
                     word("callId"),
@@ -116,7 +118,8 @@ impl Desk {
                     hunk["proposedLines"]["start"],
                     word("before"),
                     word("after"),
-                ));
+                )
+                .unwrap();
             }
         }
         told
@@ -453,8 +456,8 @@ async fn proposals_outlive_a_restart() {
     let listed = desk.proposals(json!({})).await;
     let mut desk = desk.again().await;
     // Somebody changed one of the files meanwhile in the very lines, another one elsewhere.
-    put(&desk.folder, "other.rs", &ONE.replace("two", "mine"));
-    put(&desk.folder, "closed.rs", &format!("// mine\n{ONE}"));
+    put(&desk.folder, "other.rs", ONE.replace("two", "mine"));
+    put(&desk.folder, "closed.rs", format!("// mine\n{ONE}"));
     desk.session("s").await;
     let told = desk.editor.next_where(|message| message["method"] == "ropewalk/changesChanged").await.unwrap();
     assert_eq!(told["params"]["uris"].as_array().map(Vec::len), Some(4), "{told}");
@@ -496,7 +499,7 @@ async fn proposals_outlive_a_restart() {
     let mut desk = desk.again().await;
     desk.session("s").await;
     assert_eq!(desk.proposals(json!({ "sessionId": "s" })).await, "");
-    assert_eq!(desk.read("s", "new.rs").await.contains("There is no file"), true);
+    assert!(desk.read("s", "new.rs").await.contains("There is no file"));
     desk.end().await;
 }
 

@@ -95,7 +95,10 @@ fn every_tool_has_a_rule_that_agrees_with_its_capabilities() {
     for entry in entries() {
         let traits = entry.traits();
         assert_ne!(entry.rule, Rule::Unknown, "{}", traits.name);
-        assert_eq!(entry.rule.requirement(), requirement(&traits), "{}", traits.name);
+        // What ends plan mode is a person's word, whatever the tool can do by itself.
+        if entry.rule != Rule::Plan {
+            assert_eq!(entry.rule.requirement(), requirement(&traits), "{}", traits.name);
+        }
     }
 }
 

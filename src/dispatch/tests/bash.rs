@@ -1,5 +1,6 @@
 //! `bash` with commands that are played: their output, their ends, and what is told beside it.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,6 +38,7 @@ fn played(output: Vec<Piece>, ended: Option<Ended>) -> Played {
 /// A desk whose bash does this.
 fn desk_with(disk: MemoryDisk, play: impl Fn(&Command) -> Played + Send + Sync + 'static) -> Desk {
     let desk = Desk::new(disk);
+    desk.dispatch.trust.set(Path::new("/w"), true);
     let (programs, _) = PlayedPrograms::new("/bin");
     desk.dispatch.set_programs(Arc::new(programs.playing("/bin/bash", play)));
     desk
@@ -194,6 +196,7 @@ async fn it_is_started_as_it_was_asked_for() {
 #[tokio::test]
 async fn without_bash_it_is_sh_and_without_that_nothing() {
     let desk = Desk::new(MemoryDisk::new().with_dir("/w"));
+    desk.dispatch.trust.set(Path::new("/w"), true);
     let (programs, _) = PlayedPrograms::new("/bin");
     let programs = programs.playing("/bin/sh", |command| {
         assert_eq!(command.input, Input::Closed);
@@ -339,6 +342,7 @@ async fn what_it_changed_of_what_is_known_is_told_once() {
         .with_file("/w/same.txt", "1\n")
         .with_file("/w/unknown.txt", "1\n");
     let desk = Desk::new(disk);
+    desk.dispatch.trust.set(Path::new("/w"), true);
     let files = Arc::clone(&desk.disk);
     let (programs, _) = PlayedPrograms::new("/bin");
     desk.dispatch.set_programs(Arc::new(programs.playing("/bin/bash", move |command| {
@@ -430,6 +434,7 @@ async fn where_it_cannot_be_confined_it_is_not_run() {
         }
     }
     let desk = Desk::new(MemoryDisk::new().with_dir("/w"));
+    desk.dispatch.trust.set(Path::new("/w"), true);
     desk.dispatch.set_programs(Arc::new(Open));
     let result = run(&desk).await;
     assert!(text(&result).contains("could not be started: this kernel cannot"), "{}", text(&result));
@@ -448,6 +453,7 @@ async fn what_runs_or_was_cancelled_may_have_changed_what_is_looked_at() {
     let look = FakeTool::new("look", |_, _| async { Ok(said("seen")) }).parallel().ruled(Rule::Read);
     let bash_tool = tools::table().into_iter().find(|tool| tool.traits().name == "bash").unwrap();
     let desk = Desk::over(MemoryDisk::new().with_dir("/w"), [look, (bash_tool, Rule::Shell)]);
+    desk.dispatch.trust.set(Path::new("/w"), true);
     let (programs, _) = PlayedPrograms::new("/bin");
     desk.dispatch.set_programs(Arc::new(programs.playing("/bin/bash", |_| played(vec![], None))));
     let call = |name: &str, arguments: Value| CallParams { turn_id: Some("t".into()), ..params(name, arguments) };
@@ -480,6 +486,7 @@ async fn it_counts_as_a_change_and_is_never_made_again() {
     let bash_tool = tools::table().into_iter().find(|tool| tool.traits().name == "bash").unwrap();
     assert!(!bash_tool.traits().read_only() && !bash_tool.traits().parallel);
     let desk = Desk::over(MemoryDisk::new().with_dir("/w"), [look, (bash_tool, Rule::Shell)]);
+    desk.dispatch.trust.set(Path::new("/w"), true);
     let (programs, _) = PlayedPrograms::new("/bin");
     let failing = |_: &Command| played(vec![], Some(Ended { exit: Exit::Code(1), left: 0 }));
     desk.dispatch.set_programs(Arc::new(programs.playing("/bin/bash", failing)));

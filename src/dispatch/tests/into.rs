@@ -63,10 +63,13 @@ fn streamed(call: &str, name: &str) -> CallParams {
     CallParams { call_id: Some(call.to_owned()), arguments: None, ..params(name, Value::Null) }
 }
 
-/// Lets everything run that can.
+/// Lets everything run that can, what looks at the disk on a thread of its own included.
 async fn others() {
-    for _ in 0..50 {
-        tokio::task::yield_now().await;
+    for _ in 0..2 {
+        for _ in 0..50 {
+            tokio::task::yield_now().await;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
 

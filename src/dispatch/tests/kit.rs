@@ -245,6 +245,12 @@ impl FakeTool {
         self
     }
 
+    /// Runs this command line.
+    pub(super) fn running(mut self, line: &str) -> FakeTool {
+        self.access = Access { commands: vec![line.to_owned()], ..Access::default() };
+        self.executing()
+    }
+
     /// Takes a text that is no JSON object as its `word`.
     pub(super) fn free(mut self) -> FakeTool {
         self.traits.free_form = Some("word");

@@ -1,5 +1,6 @@
 //! Monitors in the life of calls, with commands that are played: what is started, asked about, told and stopped.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
@@ -25,6 +26,7 @@ fn desk(shell: &str, output: &[(Stream, &str)], ended: Option<Ended>) -> (Desk, 
         Played { output: output.clone(), ended }
     });
     let desk = Desk::new(MemoryDisk::new().with_file("/w/a.txt", "one\n").with_file("/w/sub/b.txt", "two\n"));
+    desk.dispatch.trust.set(Path::new("/w"), true);
     desk.dispatch.set_programs(Arc::new(programs));
     (desk, started)
 }

@@ -181,7 +181,11 @@ fn said(text: &str) -> Outcome {
 
 fn tools(gates: &Gates) -> Vec<(Arc<dyn AnyTool>, Rule)> {
     let fake = |name: &'static str, shared: bool| -> (Arc<dyn AnyTool>, Rule) {
-        let rule = if shared { Rule::Read } else { Rule::Write };
+        let rule = match (name, shared) {
+            ("shell", _) => Rule::Shell,
+            (_, true) => Rule::Read,
+            (_, false) => Rule::Write,
+        };
         (Arc::new(Fake { name, gates: gates.clone(), shared, runs: Mutex::new(0) }), rule)
     };
     let mut all: Vec<_> = ropewalk::tools::table()

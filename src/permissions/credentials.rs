@@ -1,0 +1,205 @@
+//! What looks like a credential in a text: keys and tokens by the shapes that their makers document, and values that are
+//! given to names like `PASSWORD` and look like nothing a person would write. Pure.
+//!
+//! It is asked about only where such a text leaves: to another machine, or to a place outside the workspace folders. In the
+//! workspace folders it stays where it was, and a file is read and written like any other.
+
+/// Tokens that begin so, then have at least so many characters of their alphabet: (prefix, length, what it is).
+const TOKENS: &[(&str, usize, &str)] = &[
+    ("AIza", 35, "a Google API key"),
+    ("AKIA", 16, "an AWS access key id"),
+    ("ASIA", 16, "an AWS access key id"),
+    ("GOCSPX-", 24, "a Google client secret"),
+    ("dop_v1_", 64, "a DigitalOcean token"),
+    ("ghp_", 36, "a GitHub token"),
+    ("gho_", 36, "a GitHub token"),
+    ("ghr_", 36, "a GitHub token"),
+    ("ghs_", 36, "a GitHub token"),
+    ("ghu_", 36, "a GitHub token"),
+    ("github_pat_", 50, "a GitHub token"),
+    ("glpat-", 20, "a GitLab token"),
+    ("hf_", 34, "a Hugging Face token"),
+    ("npm_", 36, "an npm token"),
+    ("pypi-AgEIcHlwaS5vcmc", 50, "a PyPI token"),
+    ("rk_live_", 20, "a Stripe key"),
+    ("sk-ant-", 40, "an Anthropic key"),
+    ("sk-proj-", 40, "an OpenAI key"),
+    ("sk_live_", 20, "a Stripe key"),
+    ("whsec_", 32, "a Stripe secret"),
+    ("xapp-", 30, "a Slack token"),
+    ("xoxb-", 24, "a Slack token"),
+    ("xoxp-", 24, "a Slack token"),
+    ("ya29.", 30, "a Google access token"),
+];
+
+/// What names end in, without case, that are given a secret.
+const NAMES: &[&str] =
+    &["apikey", "api_key", "passphrase", "password", "passwd", "secret", "secret_key", "access_key", "token"];
+
+/// A value given to such a name is a secret from so many characters on.
+const SHORTEST: usize = 16;
+
+/// Of so many bits a character, on average: what people write has less.
+const ENTROPY: f64 = 3.3;
+
+/// What in a text looks like a credential, in words for a person.
+pub fn credential(text: &str) -> Option<&'static str> {
+    if key_block(text) {
+        return Some("a private key");
+    }
+    token(text).or_else(|| text.lines().any(assigned).then_some("a password or token"))
+}
+
+/// The head of a private key, on a line of its own, with something behind it.
+fn key_block(text: &str) -> bool {
+    text.match_indices("-----BEGIN ").any(|(at, begin)| {
+        let rest = &text[at + begin.len()..];
+        let Some((label, rest)) = rest.split_once("-----") else { return false };
+        // A text may write line ends as `\n`.
+        let body: String =
+            rest.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '/')).take(64).collect();
+        label.len() <= 40 && label.ends_with("PRIVATE KEY") && body.len() >= 40
+    })
+}
+
+fn token(text: &str) -> Option<&'static str> {
+    let part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    TOKENS.iter().find_map(|(prefix, least, what)| {
+        let found = text.match_indices(prefix).any(|(at, _)| {
+            let whole = at == 0 || !part(text.as_bytes()[at - 1]);
+            let body = text.as_bytes()[at + prefix.len()..].iter().take_while(|byte| part(**byte) || **byte == b'.');
+            let body: Vec<u8> = body.copied().collect();
+            let upper = *prefix != "AKIA" && *prefix != "ASIA"
+                || body.len() == *least && body.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+            // A placeholder repeats itself (`ghp_xxxxxxxx`).
+            whole && upper && body.len() >= *least && entropy(&body) > 2.5
+        });
+        found.then_some(*what)
+    })
+}
+
+/// Whether a line gives a name like `PASSWORD` a value that looks like a secret.
+fn assigned(line: &str) -> bool {
+    line.match_indices(['=', ':']).any(|(at, _)| {
+        let quotes: &[char] = &['"', '\'', '`', ' ', '\t'];
+        let name = line[..at].trim_end_matches(quotes);
+        let name =
+            name.rsplit(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-')).next().unwrap_or_default();
+        let name = name.to_ascii_lowercase().replace('-', "_");
+        if !NAMES.iter().any(|end| name.ends_with(end)) {
+            return false;
+        }
+        let value = line[at + 1..].trim_start_matches(quotes);
+        let end = value.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | ',' | ';' | '&' | ')'));
+        random(&value[..end.unwrap_or(value.len())])
+    })
+}
+
+/// Whether a value looks like one that no person wrote.
+fn random(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let classes = [
+        bytes.iter().any(u8::is_ascii_lowercase),
+        bytes.iter().any(u8::is_ascii_uppercase),
+        bytes.iter().any(u8::is_ascii_digit),
+    ];
+    // A variable, a call, a path, a UUID or a placeholder is no secret.
+    let reference =
+        value.contains(['$', '(', '{', '<', '[', '*']) || value.starts_with(['/', '.', '~']) || value.contains("://");
+    let dotted =
+        value.contains('.') && value.split('.').all(|part| part.chars().all(|c| c.is_ascii_alphabetic() || c == '_'));
+    value.is_ascii()
+        && bytes.len() >= SHORTEST
+        && !reference
+        && !dotted
+        && !uuid(value)
+        && classes.iter().filter(|class| **class).count() >= 2
+        && classes[2]
+        && entropy(bytes) >= ENTROPY
+}
+
+fn uuid(value: &str) -> bool {
+    let lengths = [8, 4, 4, 4, 12];
+    let parts: Vec<&str> = value.split('-').collect();
+    parts.len() == lengths.len()
+        && parts
+            .iter()
+            .zip(lengths)
+            .all(|(part, len)| part.len() == len && part.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// Shannon's, in bits a byte.
+fn entropy(bytes: &[u8]) -> f64 {
+    let mut counts = [0_u32; 256];
+    for byte in bytes {
+        counts[usize::from(*byte)] += 1;
+    }
+    let total = u32::try_from(bytes.len()).map_or(f64::MAX, f64::from);
+    counts
+        .iter()
+        .filter(|count| **count > 0)
+        .map(|count| f64::from(*count) / total)
+        .map(|share| -share * share.log2())
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Put together here, so that no text of this repository is one.
+    fn made(prefix: &str, len: usize) -> String {
+        let alphabet: Vec<char> = ('A'..='Z').chain('0'..='9').collect();
+        let body: String = (0..len).map(|at| alphabet[(at * at * 5 + at * 7) % alphabet.len()]).collect();
+        format!("{prefix}{body}")
+    }
+
+    #[test]
+    fn credentials_are_seen() {
+        let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7";
+        let random = "hJ8s9Kx2Lq4Vb7Nw1Zt5";
+        for (text, what) in [
+            (format!("-----BEGIN {} KEY-----\n{body}\n", "RSA PRIVATE"), "a private key"),
+            (format!("key = \"-----BEGIN {} KEY-----\\n{body}\"", "PRIVATE"), "a private key"),
+            (format!("id: {}", made("AKIA", 16)), "an AWS access key id"),
+            (format!("curl -H 'Authorization: Bearer {}' x", made("ghp_", 36)), "a GitHub token"),
+            (made("glpat-", 20), "a GitLab token"),
+            (format!("{};", made("xoxb-", 30)), "a Slack token"),
+            (made("sk_live_", 24), "a Stripe key"),
+            (format!("?key={}", made("AIza", 35)), "a Google API key"),
+            (format!("DB_PASSWORD={random}"), "a password or token"),
+            (format!("  \"apiKey\": \"{random}\","), "a password or token"),
+            (format!("export NPM_TOKEN='{random}' && x"), "a password or token"),
+        ] {
+            assert_eq!(credential(&text), Some(what), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_only_looks_like_one_is_none() {
+        for text in [
+            "",
+            "the password is checked elsewhere",
+            "PASSWORD=changeme",
+            "token: String,",
+            "let token = self.tokens.next_token(position, &mut lookahead1);",
+            "API_TOKEN=${{ secrets.API_TOKEN_2_FOR_DEPLOYMENT }}",
+            "TOKEN=$(cat /run/secrets/token_file_1)",
+            "secret = os.environ[\"MY_SECRET_2_NAME_HERE\"]",
+            "password: /run/secrets/db_password_1",
+            "token = \"https://example.org/oauth2/v1/token\"",
+            "\"token\": \"123e4567-e89b-12d3-a456-426614174000\"",
+            "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+            "MAKIA0123456789ABCDEFG",
+            "-----BEGIN CERTIFICATE-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7",
+            "a line may begin with -----BEGIN PRIVATE KEY-----, which is looked for",
+            "sha256 = 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+            "\"integrity\": \"sha512-Xk7Q0pFmrw2vJ8hGk3s9l1Zt5B7n4c6D0e2F8a1B3c5D7e9F==\"",
+            "checksum = \"0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0\"",
+            "<img src=\"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk\">",
+            "commit 3f786850e387550fdab836ed7e6dc881de23001b",
+        ] {
+            assert_eq!(credential(text), None, "{text}");
+        }
+    }
+}

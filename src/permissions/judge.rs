@@ -1,0 +1,104 @@
+//! The decision on a call: by what it reaches, then by modes and rules. Pure.
+
+use std::path::PathBuf;
+
+use super::lines::Concern;
+use super::{By, DecisionKind, Judgement, Place, Policy, Reach, Rule, protected, secret, visible};
+use crate::editor::Risk;
+
+/// What a decision rests on, as far as modes and rules look at it differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ground {
+    /// A protected place would be written: nothing opens it but a person, each time.
+    Protected,
+    /// Secrets, destruction, or what cannot be understood: no rule opens it, and danger mode does.
+    Grave,
+    /// Anything else.
+    Other,
+}
+
+/// Decides on a call of a tool. Depends on nothing but its arguments.
+pub fn judge(tool: &str, rule: Rule, reach: &Reach, policy: &Policy) -> Judgement {
+    let (usual, ground) = usual(rule, reach, policy.roots.as_deref());
+    policy.refine(tool, rule, reach, &usual, ground)
+}
+
+/// The decision by what a call reaches alone.
+fn usual(rule: Rule, reach: &Reach, roots: Option<&[PathBuf]>) -> (Judgement, Ground) {
+    let requirement = rule.requirement();
+    let judged =
+        |decision, reason, risk, singly| Judgement { requirement, decision, reason, risk, singly, by: By::Default };
+    let on = |ground: Ground, reason: String, risk: Risk, singly: bool| {
+        (judged(DecisionKind::Ask, reason, risk, singly), ground)
+    };
+    let ask = |reason: String, risk: Risk, singly: bool| on(Ground::Other, reason, risk, singly);
+    if let Some(reason) = reach.lines.iter().find_map(super::Line::distrusted) {
+        let denied = judged(DecisionKind::Deny, reason, Risk::High, true);
+        return (Judgement { by: By::Trust, ..denied }, Ground::Other);
+    }
+    if let Some((shown, what)) = reach.writes.iter().find_map(|place| place.named(protected)) {
+        let reason = format!("{shown} is protected ({what}): what is written there can run or change what may run");
+        return on(Ground::Protected, reason, Risk::High, true);
+    }
+    if let Some(reason) = reach.lines.iter().find_map(super::Line::may_write_protected) {
+        return on(Ground::Protected, reason, Risk::High, true);
+    }
+    if let Some((shown, what)) = reach.writes.iter().chain(&reach.reads).find_map(|place| place.named(secret)) {
+        return on(Ground::Grave, format!("{shown} may hold secrets ({what})"), Risk::High, true);
+    }
+    if rule == Rule::Unknown {
+        return ask("nothing is known of what this tool does".to_owned(), Risk::High, true);
+    }
+    if rule == Rule::Plan {
+        return ask(
+            "the plan is done, and with consent to it the session leaves plan mode".to_owned(),
+            Risk::Medium,
+            true,
+        );
+    }
+    let outside = |place: &&Place| !place.inside || !place.within(roots);
+    let network = !reach.hosts.is_empty() || reach.lines.iter().any(|line| line.analysis.network);
+    if let Some(what) = reach.credential {
+        let place = reach.writes.iter().find(outside).map(Place::shown);
+        let to = place.or_else(|| network.then(|| "another machine".to_owned()));
+        if let Some(to) = to {
+            return on(Ground::Grave, format!("what looks like {what} would go to {to}"), Risk::High, true);
+        }
+    }
+    let worst = reach.lines.iter().filter_map(super::Line::concern).max_by_key(|(concern, _)| *concern);
+    if let Some((Concern::Grave, reason)) = &worst {
+        return on(Ground::Grave, reason.clone(), Risk::High, true);
+    }
+    if let Some(command) = reach.commands.first() {
+        return ask(format!("it runs a command: {}", visible(command)), Risk::High, false);
+    }
+    if let Some(host) = reach.hosts.first() {
+        let others = match reach.hosts.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        return ask(format!("it talks to another machine: {}{others}", visible(host)), Risk::High, false);
+    }
+    if !matches!(rule, Rule::Write | Rule::ReadOrWrite | Rule::Shell)
+        && let Some(place) = reach.writes.first()
+    {
+        return ask(format!("a tool that does not write wants to write {}", place.shown()), Risk::High, true);
+    }
+    if let Some(place) = reach.writes.iter().find(outside) {
+        return ask(format!("{} is outside the workspace folders", place.shown()), Risk::High, false);
+    }
+    if let Some((Concern::Runs { unbound }, reason)) = worst {
+        return ask(reason, Risk::High, unbound);
+    }
+    if let Some(place) = reach.reads.iter().find(outside) {
+        return ask(format!("{} is outside the workspace folders", place.shown()), Risk::Medium, false);
+    }
+    let (reason, risk) = if !reach.writes.is_empty() {
+        ("it writes inside the workspace folders, and can be undone", Risk::Medium)
+    } else if matches!(rule, Rule::Session) || rule == Rule::Shell && reach.lines.is_empty() {
+        ("it touches only what the session itself has", Risk::Low)
+    } else {
+        ("it only reads, inside the workspace folders", Risk::Low)
+    };
+    (judged(DecisionKind::Allow, reason.to_owned(), risk, false), Ground::Other)
+}

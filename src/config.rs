@@ -52,6 +52,39 @@ pub struct Settings {
     pub save_before_bash: bool,
 }
 
+impl Settings {
+    /// These settings as an editor gives them that has merged a project's into the user's: nothing is taken from them that
+    /// would run something, let something pass, or take a guard away that the user has.
+    #[must_use]
+    pub fn within(self, user: &Settings) -> Settings {
+        let Settings { mut diagnostics, mut search, .. } = self;
+        diagnostics.servers.clone_from(&user.diagnostics.servers);
+        if user.diagnostics.own_servers == OwnServers::Off {
+            diagnostics.own_servers = OwnServers::Off;
+        }
+        search.secrets &= user.search.secrets;
+        let on = |merged: bool, user: bool| merged || user;
+        let guards = GuardSettings {
+            repeats: on(self.guards.repeats, user.guards.repeats),
+            failures: on(self.guards.failures, user.guards.failures),
+            undone: on(self.guards.undone, user.guards.undone),
+        };
+        Settings {
+            freshness: self.freshness.stricter(user.freshness),
+            syntax_gate: self.syntax_gate.stricter(user.syntax_gate),
+            hooks: user.hooks.clone(),
+            formatter: self.formatter.within(&user.formatter),
+            bash: self.bash.within(&user.bash),
+            save_before_bash: user.save_before_bash,
+            permissions: self.permissions.within(&user.permissions),
+            diagnostics,
+            search,
+            guards,
+            ..self
+        }
+    }
+}
+
 /// Which files `ls`, `glob`, `grep` and `file_search` see. An open document is always seen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -119,6 +152,16 @@ pub enum Freshness {
     Off,
 }
 
+impl Freshness {
+    fn stricter(self, other: Freshness) -> Freshness {
+        match (self, other) {
+            (Freshness::Refuse, _) | (_, Freshness::Refuse) => Freshness::Refuse,
+            (Freshness::Warn, _) | (_, Freshness::Warn) => Freshness::Warn,
+            _ => Freshness::Off,
+        }
+    }
+}
+
 /// What is done with a change after which a text that had no syntax errors has some, whichever tool makes it. New and
 /// empty files pass, and so do files that were broken before or whose language has no grammar here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -131,6 +174,16 @@ pub enum SyntaxGate {
     Warn,
     /// It is made.
     Off,
+}
+
+impl SyntaxGate {
+    fn stricter(self, other: SyntaxGate) -> SyntaxGate {
+        match (self, other) {
+            (SyntaxGate::Refuse, _) | (_, SyntaxGate::Refuse) => SyntaxGate::Refuse,
+            (SyntaxGate::Warn, _) | (_, SyntaxGate::Warn) => SyntaxGate::Warn,
+            _ => SyntaxGate::Off,
+        }
+    }
 }
 
 /// How files are read.

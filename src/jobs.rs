@@ -12,6 +12,7 @@ mod told;
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -92,6 +93,10 @@ struct Job {
     detail: Option<String>,
     output: Ring,
     stop: CancellationToken,
+    /// The folder that it runs in, where it has said so.
+    folder: Option<PathBuf>,
+    /// Why it was stopped, where nobody asked for that.
+    because: Option<String>,
     /// Its output as lines, if the session watches it.
     monitor: Option<Monitor>,
 }
@@ -105,6 +110,8 @@ impl Job {
             detail: None,
             output: Ring::default(),
             stop: CancellationToken::new(),
+            folder: None,
+            because: None,
             monitor,
         }
     }
@@ -143,6 +150,11 @@ impl Running {
     /// Its name in its session: `j1`.
     pub fn id(&self) -> String {
         format!("j{}", self.place.1)
+    }
+
+    /// Says in which folder (canonical) it runs.
+    pub fn runs_in(&self, folder: &Path) {
+        self.jobs.with(&self.session, self.place, |job| job.folder = Some(folder.to_owned()));
     }
 
     /// Puts out some bytes. Never waits; the oldest are dropped when there are too many.
@@ -271,6 +283,26 @@ impl Jobs {
         }
     }
 
+    /// Stops the jobs that run in such a folder; their sessions are told why.
+    pub fn stop_where(&self, runs_in: impl Fn(&Path) -> bool, because: &str) {
+        let stops: Vec<CancellationToken> = {
+            let mut all = self.lock();
+            let jobs = all.values_mut().flat_map(|line| &mut line.jobs);
+            let running = jobs.filter(|job| job.state == JobState::Running && !job.stop.is_cancelled());
+            let meant = running.filter(|job| job.folder.as_deref().is_some_and(&runs_in));
+            meant
+                .map(|job| {
+                    job.because = Some(because.to_owned());
+                    job.stop.clone()
+                })
+                .collect()
+        };
+        // Without the lock: whoever is woken by it may come back here at once.
+        for stop in stops {
+            stop.cancel();
+        }
+    }
+
     /// Stops every job, for the end of the process.
     pub fn stop_all(&self) {
         let all: Vec<CancellationToken> =
@@ -304,7 +336,8 @@ impl Jobs {
             }
             job.detail = detail.or(job.detail.take());
             let words = job.detail.as_ref().map(|words| format!(": {words}")).unwrap_or_default();
-            line.news.push_back((number, format!("job j{number} ({}) {how}{words}", job.label)));
+            let because = job.because.as_ref().map(|why| format!(", because {why}")).unwrap_or_default();
+            line.news.push_back((number, format!("job j{number} ({}) {how}{because}{words}", job.label)));
             if line.news.len() > REMEMBERED {
                 line.news.pop_front();
                 line.untold += 1;

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::config::Mode;
 pub use credentials::credential;
 pub use judge::judge;
-pub use lines::{Line, Program, Step, candidates, is_sink};
+pub use lines::{Line, Program, Step, candidates, elsewhere, is_runners, is_sink};
 pub use names::{protected, secret};
 pub use policy::Policy;
 pub use rules::{Bases, Fault, Rules};
@@ -35,8 +35,8 @@ use crate::text::percent;
 /// Which folders the person trusts: a repository is not the user, so nothing of an untrusted one is run or obeyed.
 #[derive(Debug, Default)]
 pub struct Trust {
-    /// The trusted folders, each with the number of its grant.
-    roots: RwLock<BTreeMap<PathBuf, u64>>,
+    /// What was said of folders: the number of the grant, or that one within a trusted folder is not trusted.
+    roots: RwLock<BTreeMap<PathBuf, Option<u64>>>,
     grants: AtomicU64,
 }
 
@@ -47,14 +47,27 @@ impl Trust {
     }
 
     /// Trusts a folder (canonical path) and what is below it, or no longer does. To trust one that is trusted already is a
-    /// grant of its own: it covers what the folder holds by now.
+    /// grant of its own: it covers what the folder holds by now. What was said of the innermost folder counts: one within a
+    /// trusted folder that is not to be trusted is not.
     pub fn set(&self, root: &Path, trusted: bool) {
         let mut roots = self.roots.write().unwrap_or_else(PoisonError::into_inner);
+        roots.remove(root);
         if trusted {
-            roots.insert(root.to_owned(), self.grants.fetch_add(1, Ordering::Relaxed));
-        } else {
-            roots.remove(root);
+            roots.insert(root.to_owned(), Some(self.grants.fetch_add(1, Ordering::Relaxed)));
+        } else if innermost(&roots, root).is_some_and(|(_, grant)| grant.is_some()) {
+            roots.insert(root.to_owned(), None);
         }
+    }
+
+    /// Nothing is said of a folder itself any more: it is as trusted as what it lies in.
+    pub fn forget(&self, root: &Path) {
+        self.roots.write().unwrap_or_else(PoisonError::into_inner).remove(root);
+    }
+
+    /// The folder that is not to be trusted though it lies in one that is, and that a canonical path lies in.
+    pub fn excluded(&self, path: &Path) -> Option<PathBuf> {
+        let roots = self.roots.read().unwrap_or_else(PoisonError::into_inner);
+        innermost(&roots, path).filter(|(_, grant)| grant.is_none()).map(|(root, _)| root.clone())
     }
 
     /// Whether a canonical path lies in a trusted folder.
@@ -65,8 +78,14 @@ impl Trust {
     /// The newest grant that covers a canonical path: another number means that trust was given anew since.
     pub fn grant(&self, path: &Path) -> Option<u64> {
         let roots = self.roots.read().unwrap_or_else(PoisonError::into_inner);
-        roots.iter().filter(|(root, _)| path.starts_with(root)).map(|(_, grant)| *grant).max()
+        (*innermost(&roots, path)?.1)?;
+        roots.iter().filter(|(root, _)| path.starts_with(root)).filter_map(|(_, grant)| *grant).max()
     }
+}
+
+/// What was said of the innermost folder that a path lies in.
+fn innermost<'a>(roots: &'a BTreeMap<PathBuf, Option<u64>>, path: &Path) -> Option<(&'a PathBuf, &'a Option<u64>)> {
+    roots.iter().filter(|(root, _)| path.starts_with(root)).max_by_key(|(root, _)| root.components().count())
 }
 
 /// Whether a person is asked about a tool's calls, in general.

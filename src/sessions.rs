@@ -321,6 +321,8 @@ impl Session {
     /// The person chose a mode. Danger counts for as long as this session is open in this run.
     pub fn set_mode(&self, mode: Mode) {
         self.danger.store(mode == Mode::Danger, Ordering::Relaxed);
+        // What a model asked for before was asked of another mode.
+        let _ = self.take_switch();
         self.want(|wanted| wanted.choose(mode));
     }
 

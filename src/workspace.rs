@@ -362,7 +362,13 @@ impl Workspace {
     /// Where copies of files are put aside while they are overwritten in place (files with several names or another
     /// owner). Without such a place they are put beside the file.
     pub fn set_state_dir(&self, state_dir: Option<PathBuf>) {
+        let state_dir = state_dir.map(|folder| self.ports.disk.canonicalize(&folder).unwrap_or(folder));
         *self.state_dir.write().unwrap_or_else(PoisonError::into_inner) = state_dir;
+    }
+
+    /// That place, canonical where it was there when it was named.
+    pub fn state_dir(&self) -> Option<PathBuf> {
+        self.state_dir.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn desk(&self) -> commit::Desk {

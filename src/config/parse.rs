@@ -15,6 +15,10 @@ const FORMATTERS: &str = "formatter.commands";
 
 /// The settings of which nothing may be lost: see [`super::PermissionSettings::broken`].
 const PERMISSIONS: &str = "permissions";
+
+/// Lists of rules in them.
+const RULES: &[&str] = &["allow", "ask", "deny"];
+
 /// The hooks: where they cannot be read, that itself is a setting.
 const HOOKS: &str = "hooks";
 
@@ -55,7 +59,7 @@ impl Settings {
             }
         };
         let fields = bounded("", fields, 0, &mut remarks);
-        let mut overlay = Overlay { settings: self.clone(), remarks };
+        let mut overlay = Overlay { settings: self.clone(), remarks, astray: Vec::new() };
         let nested = nest(&fields);
         overlay.object("", &nested);
         let (mut settings, remarks) = overlay.finished();
@@ -135,6 +139,11 @@ fn put(out: &mut Map<String, Value>, key: &str, value: &Value) {
                 put(there, key, value);
             }
         }
+        // Said twice, once with dots: no rule gives way to another.
+        (Some(Value::Array(there)), Value::Array(more)) if RULES.contains(&key) => {
+            let new: Vec<Value> = more.iter().filter(|rule| !there.contains(rule)).cloned().collect();
+            there.extend(new);
+        }
         (_, Value::Object(fields)) => {
             out.insert(key.to_owned(), Value::Object(fields.clone()));
         }
@@ -147,6 +156,8 @@ fn put(out: &mut Map<String, Value>, key: &str, value: &Value) {
 struct Overlay {
     settings: Settings,
     remarks: Vec<Remark>,
+    /// Keys that are no settings and look as if rules were meant by them.
+    astray: Vec<String>,
 }
 
 impl Overlay {
@@ -166,6 +177,9 @@ impl Overlay {
                 (None, Value::Null) => {}
                 (None, _) if server => self.remark(full, format!("expected an object, got {value}")),
                 (None, _) => {
+                    if speaks_of_rules(key, value) {
+                        self.astray.push(full.clone());
+                    }
                     let known = self.known(path);
                     self.remark(full, format!("there is no such setting; here are: {}", known.join(", ")));
                 }
@@ -200,7 +214,10 @@ impl Overlay {
             self.remark(format!("{PERMISSIONS}.mode"), message);
             self.settings.permissions.mode = Mode::default();
         }
-        let lost = |remark: &&Remark| remark.key == PERMISSIONS || remark.key.starts_with("permissions.");
+        let astray = std::mem::take(&mut self.astray);
+        let lost = |remark: &&Remark| {
+            remark.key == PERMISSIONS || remark.key.starts_with("permissions.") || astray.contains(&remark.key)
+        };
         self.settings.permissions.broken = self
             .remarks
             .iter()
@@ -258,6 +275,12 @@ fn opaque(path: &str) -> bool {
         || path.strip_prefix(SERVERS).is_some_and(|rest| {
             [".env", ".initializationOptions", ".settings"].iter().any(|end| rest.ends_with(end)) && rest.len() > 1
         })
+}
+
+/// Whether a key that is no setting, or one below it, is called as what holds rules back is, or nearly so.
+fn speaks_of_rules(key: &str, value: &Value) -> bool {
+    let named = ["ask", "deny", "permission", PERMISSIONS].iter().any(|name| name.eq_ignore_ascii_case(key));
+    named || value.as_object().is_some_and(|fields| fields.iter().any(|(key, value)| speaks_of_rules(key, value)))
 }
 
 /// Whether a setting is a list of rules.
@@ -340,6 +363,27 @@ mod tests {
         {
             let (settings, remarks) = Settings::parse(&json!({ "formatter": broken }));
             assert_eq!((settings.formatter, remarks.len()), (FormatterSettings::default(), 1), "{broken}");
+        }
+    }
+
+    #[test]
+    fn no_rule_is_lost_under_another_key() {
+        for (value, rules, broken) in [
+            (json!({ "permissions": { "deny": ["a"] }, "permissions.deny": ["b"] }), vec!["a", "b"], 0),
+            (json!({ "permissions.deny": ["b"], "permissions": { "deny": [] } }), vec!["b"], 0),
+            (json!({ "Permissions": { "deny": ["a"] } }), vec![], 1),
+            (json!({ "permission": { "deny": ["a"] } }), vec![], 1),
+            (json!({ "ropewalk.permissions.deny": ["a"] }), vec![], 1),
+            (json!({ "deny": ["a"] }), vec![], 1),
+            (json!({ "theme": { "name": "deny" } }), vec![], 0),
+        ] {
+            let (settings, remarks) = Settings::parse(&value);
+            let Settings { permissions, .. } = settings;
+            assert_eq!(
+                (permissions.deny, permissions.broken.len()),
+                (rules.into_iter().map(str::to_owned).collect(), broken),
+                "{value}: {remarks:?}"
+            );
         }
     }
 

@@ -150,6 +150,7 @@ impl Dispatch {
         let asked = clock.now();
         let answer = self.answer(call, asking.questions == 1, proposal, &now).await;
         call.timing.approval_ms += super::millis(clock.now() - asked);
+        let answer = answer.inspect_err(|_| log(call, &proposal.outline, "deny", "no answer"));
         let Given { decision, consented, arguments } = answer?;
         let Some(decision) = decision else {
             log(call, &proposal.outline, "deny", "no decision");

@@ -247,10 +247,12 @@ impl ClientTool {
         ClientTool { definition, capabilities }
     }
 
-    /// Only what is declared to change nothing, and is not said to reach beyond this machine, runs without asking.
+    /// Only what is declared to change nothing, and is not said to reach beyond this machine, runs without asking. What a
+    /// client passes on from a server of others (`mcp__...`) is that server's word, which counts for nothing.
     fn rule(&self) -> Rule {
         let quiet = self.capabilities.iter().all(|capability| *capability == Capability::ReadsFiles);
-        if self.definition.annotations.read_only_hint && quiet { Rule::Read } else { Rule::Unknown }
+        let passed_on = self.definition.name.get(..5).is_some_and(|begin| begin.eq_ignore_ascii_case("mcp__"));
+        if self.definition.annotations.read_only_hint && quiet && !passed_on { Rule::Read } else { Rule::Unknown }
     }
 }
 
@@ -419,6 +421,11 @@ mod tests {
             (
                 json!({ "annotations": { "readOnlyHint": false } }),
                 &[ReadsFiles, WritesFiles, ExecutesCode, Network],
+                Rule::Unknown,
+            ),
+            (
+                json!({ "name": "Mcp__server__look", "annotations": { "readOnlyHint": true } }),
+                &[ReadsFiles],
                 Rule::Unknown,
             ),
             (json!({ "capabilities": [] }), &[WritesFiles], Rule::Unknown),

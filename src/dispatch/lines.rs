@@ -10,7 +10,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use crate::permissions::shell::{Scene, Touched, Word};
-use crate::permissions::{Line, Program, Trust, candidates, is_sink};
+use crate::permissions::{Line, Program, Trust, candidates, elsewhere, is_runners, is_sink};
 use crate::ports::{Disk, FileKind, env};
 use crate::process::Programs;
 use crate::workspace::{Key, Refusal, Target, Workspace};
@@ -20,6 +20,9 @@ const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
 /// At most so many files of one line are looked at.
 const MOST_FILES: usize = 64;
+
+/// Files of runners are looked for in so many folders above.
+const MOST_ABOVE: usize = 32;
 
 /// Bytes that are read at once.
 const PIECE: usize = 64 * 1024;
@@ -102,15 +105,27 @@ impl Look {
                 if real.is_empty() {
                     found.extend(paths.into_iter().take(1).map(|path| Program { path, hash: None }));
                 } else {
-                    found.extend(real.into_iter().filter_map(|path| self.known(path, scene)));
+                    found.extend(paths.iter().filter_map(|path| self.known(path, scene)));
                 }
             } else if let Some(path) = self.programs.find(program, &[]) {
-                found.extend(disk.canonicalize(&path).ok().and_then(|path| self.known(path, scene)));
+                found.extend(self.known(&path, scene));
             }
             if !step.read_only {
-                let named = dirs.iter().flat_map(|dir| files.iter().take(MOST_FILES).map(move |file| dir.join(file)));
-                let real = named.filter_map(|path| disk.canonicalize(&path).ok());
-                found.extend(real.filter_map(|path| self.known(path, scene)));
+                let files = || files.iter().take(MOST_FILES);
+                let mut named: Vec<PathBuf> =
+                    dirs.iter().flat_map(|dir| files().map(move |file| dir.join(file))).collect();
+                // Runners take the nearest file of theirs, also from a folder above.
+                let above = dirs.iter().flat_map(|dir| dir.ancestors().skip(1));
+                let above = above.filter(|dir| scene.roots.iter().any(|root| dir.starts_with(root)));
+                for dir in above.take(MOST_ABOVE) {
+                    named.extend(files().filter(|file| is_runners(file)).map(|file| dir.join(file)));
+                }
+                // And where they are told to.
+                let told: Vec<PathBuf> =
+                    dirs.iter().flat_map(|dir| elsewhere(&step.words).map(move |place| dir.join(place))).collect();
+                named.extend(told.iter().flat_map(|place| files().map(move |file| place.join(file))));
+                named.extend(told);
+                found.extend(named.iter().filter_map(|path| self.known(path, scene)));
             }
         }
         found.sort_unstable();
@@ -118,16 +133,36 @@ impl Look {
         found
     }
 
-    /// A file by what it holds, if it is one of the workspace folders.
-    fn known(&self, path: PathBuf, scene: &Scene) -> Option<Program> {
+    /// The hash of a file, with that of its unsaved text where this is saved before the command runs.
+    fn with_unsaved(&self, path: &Path, on_disk: String) -> String {
+        let saves = self.workspace.settings().save_before_bash;
+        let document = saves.then(|| self.workspace.documents.get(&Key::File(path.to_owned()))).flatten();
+        match document.map(|document| crate::text::hash(&document.text.to_string())) {
+            Some(unsaved) if unsaved != on_disk => format!("{on_disk}, unsaved {unsaved}"),
+            _ => on_disk,
+        }
+    }
+
+    /// A file by where it is and what it holds, if it is one of the workspace folders, or a link in them leads to it.
+    fn known(&self, path: &Path, scene: &Scene) -> Option<Program> {
         let disk = &*self.workspace.ports.disk;
-        if !scene.roots.iter().any(|root| path.starts_with(root))
-            || disk.metadata(&path).is_ok_and(|of| of.kind == FileKind::Directory)
-        {
+        let real = disk.canonicalize(path).ok()?;
+        let ours = |path: &Path| scene.roots.iter().any(|root| path.starts_with(root));
+        let linked = || path.parent().and_then(|dir| disk.canonicalize(dir).ok()).is_some_and(|dir| ours(&dir));
+        if !ours(&real) && !linked() || disk.metadata(&real).is_ok_and(|of| of.kind == FileKind::Directory) {
             return None;
         }
-        let hash = hash(disk, &path).ok();
-        Some(Program { path, hash })
+        let hash = hash(disk, &real).ok().map(|hash| self.with_unsaved(&real, hash));
+        Some(Program { path: real, hash })
+    }
+}
+
+impl super::Dispatch {
+    /// A folder is not trusted any more: background work that runs there is stopped, and its session told. Calls that run
+    /// come to their own ends; those that come after are judged anew.
+    pub fn trust_ended(&self, folder: &Path) {
+        let ended = |runs_in: &Path| runs_in.starts_with(folder) && !self.trust.covers(runs_in);
+        self.jobs.stop_where(ended, &format!("{} is not trusted any more", folder.display()));
     }
 }
 
@@ -160,6 +195,9 @@ fn untrusted(trust: &Trust, scene: &Scene, paths: &[&Path]) -> Option<PathBuf> {
     };
     if !trust.covers(&scene.workdir) {
         let missing = || scene.roots.iter().find(|root| !trust.covers(root));
+        if let Some(excluded) = trust.excluded(&scene.workdir) {
+            return Some(excluded);
+        }
         match root(&scene.workdir).or_else(missing) {
             Some(root) => return Some(root.clone()),
             None if scene.roots.is_empty() => return Some(scene.workdir.clone()),
@@ -167,12 +205,13 @@ fn untrusted(trust: &Trust, scene: &Scene, paths: &[&Path]) -> Option<PathBuf> {
         }
     }
     let mut reached = paths.iter().filter(|path| !trust.covers(path));
-    reached.find_map(|path| root(path)).cloned()
+    reached.find_map(|path| trust.excluded(path).or_else(|| root(path).cloned()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Settings;
     use crate::editor::Absent;
     use crate::permissions::shell::Verdict;
     use crate::ports::{MemoryDisk, Ports};
@@ -210,13 +249,21 @@ mod tests {
     }
 
     fn programs(disk: MemoryDisk, line: &str) -> Vec<(String, bool)> {
+        programs_in("/w", disk, line)
+    }
+
+    fn look(disk: MemoryDisk) -> Look {
         let (programs, _) = PlayedPrograms::new("/w/bin");
         let programs = programs.answering("/w/bin/tool", |_, _| None);
         let ports = Ports { disk: Arc::new(disk), ..Ports::system() };
         let documents = Arc::new(Documents::new());
         let workspace = Arc::new(Workspace::new(ports, Arc::new(Absent), documents));
-        let look = Look { workspace, programs: Arc::new(programs), trust: Arc::default() };
-        let scene = Scene { workdir: "/w".into(), roots: vec!["/w".into()], home: None };
+        Look { workspace, programs: Arc::new(programs), trust: Arc::default() }
+    }
+
+    fn programs_in(workdir: &str, disk: MemoryDisk, line: &str) -> Vec<(String, bool)> {
+        let look = look(disk);
+        let scene = Scene { workdir: workdir.into(), roots: vec!["/w".into()], home: None };
         let line = Line::played(line, Verdict::NeedsApproval, &["cat", "cd"]);
         let found = look.programs(&line, &scene).into_iter();
         found.map(|program| (program.path.display().to_string(), program.hash.is_some())).collect()
@@ -231,6 +278,9 @@ mod tests {
                 .with_file("/w/package.json", "{}")
                 .with_file("/w/bin/tool", "t")
                 .with_file("/opt/z", "z")
+                .with_file("/w/other/package.json", "{}")
+                .with_file("/w/other/Makefile", "all:")
+                .with_file("/w/rules.mk", "all:")
                 .with_link("/w/link", "/w/x.sh")
                 .with_link("/w/out", "/opt/z")
         };
@@ -244,9 +294,18 @@ mod tests {
             ("tool", &[("/w/bin/tool", true)]),
             // Nobody knows what that will be.
             ("./later.sh", &[("/w/./later.sh", false)]),
+            // A runner's file may lie above, or where it is told to look.
+            ("cd sub && npm run test", &[("/w/package.json", true)]),
+            ("npm --prefix other run test", &[("/w/other/package.json", true), ("/w/package.json", true)]),
+            ("pnpm --dir=other test", &[("/w/other/package.json", true), ("/w/package.json", true)]),
+            ("make -C other -f rules.mk", &[("/w/other/Makefile", true), ("/w/rules.mk", true)]),
+            ("node --require=./x.sh -e 1", &[("/w/x.sh", true)]),
+            ("bash --rcfile x.sh -i", &[("/w/x.sh", true)]),
+            // Where a link of the folder leads is known by what is there.
+            ("./out", &[("/opt/z", true)]),
             // What only reads runs nothing; what is elsewhere is the machine's.
             ("cat x.sh", &[]),
-            ("./out", &[]),
+            ("/opt/z", &[]),
             ("cargo test", &[]),
             ("$tool x", &[]),
         ] {
@@ -254,6 +313,23 @@ mod tests {
             let found: Vec<(&str, bool)> = found.iter().map(|(path, known)| (path.as_str(), *known)).collect();
             assert_eq!(found, expected, "{line}");
         }
+        assert_eq!(programs_in("/w/sub", disk(), "npm run test"), [("/w/package.json".to_owned(), true)]);
+        assert_eq!(programs_in("/w/sub", disk(), "python x.sh"), [], "an interpreter looks nowhere else");
+    }
+
+    #[test]
+    fn unsaved_text_counts_where_it_is_saved_first() {
+        let look = look(MemoryDisk::new().with_file("/w/x.sh", "one"));
+        let scene = Scene { workdir: "/w".into(), roots: vec!["/w".into()], home: None };
+        let known = || look.known(Path::new("/w/x.sh"), &scene).unwrap().hash.unwrap();
+        let saved = known();
+        look.workspace.documents.open(Key::File("/w/x.sh".into()), "file:///w/x.sh", "shellscript", 1, "two");
+        assert_eq!(known(), saved, "the disk is what runs");
+        let settings = Settings { save_before_bash: true, ..Settings::default() };
+        look.workspace.set_settings(Arc::new(settings));
+        assert_ne!(known(), saved);
+        look.workspace.documents.open(Key::File("/w/x.sh".into()), "file:///w/x.sh", "shellscript", 2, "one");
+        assert_eq!(known(), saved);
     }
 
     #[test]

@@ -269,16 +269,15 @@ fn broken() -> NestedResult {
 }
 
 impl Dispatch {
-    /// The mode of a call's session, if nothing is changed or run in that mode and another session may do more.
+    /// The mode of a call's session, if another session may do more than that.
     fn stricter(&self, parent: &Lineage, session: &str) -> Option<Mode> {
         if session == parent.session.id {
             return None;
         }
         let settings = self.workspace.settings();
         let own = parent.session.mode(&settings);
-        let looks = matches!(own, Mode::Plan | Mode::Explore);
-        let other = || self.session(Some(session)).mode(&settings);
-        (looks && other().strictness() < own.strictness()).then_some(own)
+        let other = self.session(Some(session)).mode(&settings);
+        (other.strictness() < own.strictness()).then_some(own)
     }
 
     /// Takes a call that a call makes.

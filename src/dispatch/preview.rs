@@ -155,7 +155,8 @@ impl Dispatch {
             }
         };
         let arguments = call.arguments;
-        if proposal.plan.is_ok() && proposal.outline.judgement.decision != DecisionKind::Deny {
+        // What nobody was asked about nobody has consented to: should it be asked about by the time of the call, it is.
+        if proposal.plan.is_ok() && proposal.outline.judgement.decision == DecisionKind::Ask {
             self.previews.put(Kept {
                 session: session.id.clone(),
                 id: preview_id.clone(),

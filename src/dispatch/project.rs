@@ -1,12 +1,18 @@
 //! What the workspace folders' own settings (`.ropewalk/settings.json`) say of permissions: ask and deny rules, and nothing
-//! that loosens anything. They are read for each decision, from the disk, whether the folder is trusted or not.
+//! that loosens anything. They are read for each decision, from the disk, whether the folder is trusted or not; a text that
+//! was read before is not taken apart again.
 
+use std::collections::VecDeque;
+use std::fmt;
 use std::io;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
 
-use crate::config::Settings;
+use crate::config::{PermissionSettings, Settings};
 use crate::permissions::{Policy, Rules};
 use crate::ports::Disk;
 
@@ -15,6 +21,16 @@ const FILE: &str = ".ropewalk/settings.json";
 
 /// A file with more bytes is not read; what it would have held back is not known then.
 const MOST_BYTES: u64 = 1024 * 1024;
+
+/// So many texts are remembered with what they say, and none with more bytes.
+const REMEMBERED: usize = 16;
+const MOST_REMEMBERED: usize = 64 * 1024;
+
+/// What a file says of permissions, or why it cannot be read.
+type Read = Result<PermissionSettings, String>;
+
+/// Texts that were read, and what they say: the same text always says the same.
+static KNOWN: Mutex<VecDeque<(Vec<u8>, Arc<Read>)>> = Mutex::new(VecDeque::new());
 
 /// The rules of some folders.
 #[derive(Debug, Clone, Default)]
@@ -30,12 +46,15 @@ impl Project {
         for folder in folders {
             match read(disk, &folder.join(FILE)) {
                 Ok(None) => {}
-                Ok(Some(settings)) => {
-                    ask.extend(settings.permissions.ask);
-                    deny.extend(settings.permissions.deny);
-                    let told = settings.permissions.broken.into_iter();
-                    broken.extend(told.map(|why| format!("{FILE} in {}: {why}", folder.display())));
-                }
+                Ok(Some(said)) => match &*said {
+                    Ok(permissions) => {
+                        ask.extend(permissions.ask.iter().cloned());
+                        deny.extend(permissions.deny.iter().cloned());
+                        let told = permissions.broken.iter();
+                        broken.extend(told.map(|why| format!("{FILE} in {}: {why}", folder.display())));
+                    }
+                    Err(why) => broken.push(format!("{FILE} in {}: {why}", folder.display())),
+                },
                 Err(why) => broken.push(format!("{FILE} in {}: {why}", folder.display())),
             }
         }
@@ -50,7 +69,7 @@ impl Project {
 }
 
 /// The settings in a file; `None`: there is none.
-fn read(disk: &dyn Disk, path: &Path) -> Result<Option<Settings>, String> {
+fn read(disk: &dyn Disk, path: &Path) -> Result<Option<Arc<Read>>, String> {
     let length = match disk.metadata(path) {
         Ok(file) => file.len,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -62,11 +81,90 @@ fn read(disk: &dyn Disk, path: &Path) -> Result<Option<Settings>, String> {
         return Err(format!("it has {length} bytes; at most {MOST_BYTES} are read"));
     }
     let bytes = disk.read(path).map_err(|error| format!("it cannot be read: {error}"))?;
-    let value: Value = serde_json::from_slice(&bytes).map_err(|error| format!("it is no JSON: {error}"))?;
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, said)) = known().iter().find(|(text, _)| *text == bytes) {
+        return Ok(Some(Arc::clone(said)));
+    }
+    let said = Arc::new(permissions(&bytes));
+    if bytes.len() <= MOST_REMEMBERED {
+        let mut known = known();
+        known.push_back((bytes, Arc::clone(&said)));
+        if known.len() > REMEMBERED {
+            known.pop_front();
+        }
+    }
+    Ok(Some(said))
+}
+
+/// What a text says of permissions.
+fn permissions(text: &[u8]) -> Read {
+    let Once(value) = serde_json::from_slice(text).map_err(|error| format!("it is no JSON: {error}"))?;
     if !value.is_object() {
         return Err("it is no JSON object".to_owned());
     }
-    Ok(Some(Settings::parse(&value).0))
+    Ok(Settings::parse(&value).0.permissions)
+}
+
+/// JSON in which no object has a key twice: of two lists of rules one would be lost.
+struct Once(Value);
+
+impl<'de> Deserialize<'de> for Once {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Once, D::Error> {
+        deserializer.deserialize_any(Reader).map(Once)
+    }
+}
+
+struct Reader;
+
+impl<'de> Visitor<'de> for Reader {
+    type Value = Value;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut all = Vec::new();
+        while let Some(Once(item)) = items.next_element()? {
+            all.push(item);
+        }
+        Ok(Value::Array(all))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
+        let mut all = Map::new();
+        while let Some((key, Once(value))) = fields.next_entry::<String, Once>()? {
+            if all.contains_key(&key) {
+                return Err(A::Error::custom(format!("the key {key:?} is there twice")));
+            }
+            all.insert(key, value);
+        }
+        Ok(Value::Object(all))
+    }
 }
 
 #[cfg(test)]
@@ -93,9 +191,33 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_blocks_until_it_is_mended() {
-        for text in ["{", "[]", r#"{ "permissions": { "deny": 7 } }"#, r#"{ "permissions": 1 }"#] {
+        let deep = format!("{{ \"a\": {}{} }}", "[".repeat(10_000), "]".repeat(10_000));
+        for text in [
+            "{",
+            "[]",
+            r#"{ "permissions": { "deny": 7 } }"#,
+            r#"{ "permissions": 1 }"#,
+            // One of two would be lost.
+            r#"{ "permissions": { "deny": ["read(a)"] }, "permissions": {} }"#,
+            r#"{ "permissions": { "deny": ["read(a)"], "deny": [] } }"#,
+            r#"{ "Permissions": { "deny": ["read(a)"] } }"#,
+            "// why\n{}",
+            &deep,
+        ] {
             let policy = project(text).within(Policy::default());
             assert_eq!(policy.broken.len(), 1, "{text}: {:?}", policy.broken);
+            assert_eq!(project(text).within(Policy::default()), policy, "known by now");
+        }
+    }
+
+    #[test]
+    fn what_the_file_says_now_counts() {
+        let disk = MemoryDisk::new().with_file("/w/.ropewalk/settings.json", r#"{ "permissions": { "deny": ["a"] } }"#);
+        let read = || Project::of(&disk, [Path::new("/w")]).rules;
+        for rule in ["a", "b", "a"] {
+            let text = format!(r#"{{ "permissions": {{ "deny": ["{rule}"] }} }}"#);
+            disk.overwrite(Path::new("/w/.ropewalk/settings.json"), text.as_bytes()).unwrap();
+            assert_eq!(read(), Rules::read(&[], &[], &[rule.to_owned()]));
         }
     }
 }

@@ -41,9 +41,9 @@ pub(super) struct Proposal {
 }
 
 impl Consented {
-    /// Whether another one reaches the same files and documents.
+    /// Whether another one reaches the same files and documents, and runs the same commands on the same machines.
     pub(super) fn reaches_as(&self, other: &Consented) -> bool {
-        self.targets == other.targets && self.commands == other.commands
+        self.targets == other.targets && self.commands == other.commands && self.said == other.said
     }
 }
 
@@ -62,6 +62,8 @@ pub(super) struct Consented {
     targets: Vec<(Key, Vec<PathBuf>)>,
     lines: Vec<String>,
     commands: Vec<(PathBuf, Vec<Program>)>,
+    /// Command lines and machines.
+    said: Vec<String>,
 }
 
 /// Works out what a call reaches by its names alone. The error is a name that means nothing.
@@ -176,7 +178,8 @@ pub(super) fn suggested(entry: &Entry, context: &Context, outline: &Outline) -> 
 
 fn policy(context: &Context, project: &Project) -> Policy {
     let workspace = &context.workspace;
-    project.within(context.session.policy(&workspace.settings(), &workspace.roots().folders))
+    let policy = context.session.policy(&workspace.settings(), &workspace.roots().folders);
+    project.within(Policy { state: workspace.state_dir(), ..policy })
 }
 
 async fn planned(entry: &Entry, arguments: &serde_json::Value, context: &Context) -> Result<Planned, ToolError> {
@@ -362,7 +365,9 @@ impl Proposal {
             Err(error) => vec![error.message.clone()],
         };
         let commands = self.outline.lines.iter().map(|line| (line.workdir.clone(), line.programs.clone())).collect();
-        Consented { targets, lines, commands }
+        let access = &self.outline.access;
+        let said = access.commands.iter().chain(&access.hosts).cloned().collect();
+        Consented { targets, lines, commands, said }
     }
 
     /// The changes, each of which will refuse a text in which it would change other lines than it does now.

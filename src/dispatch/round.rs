@@ -42,6 +42,11 @@ impl Rounds {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The person chose a mode: what a model asked for before that does not count any more.
+    pub(super) fn chosen(&self, session: &str) {
+        self.lock().switches.remove(session);
+    }
+
     /// A session was dropped.
     pub(super) fn forget(&self, session: &str) {
         let mut state = self.lock();

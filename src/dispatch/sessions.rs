@@ -57,6 +57,7 @@ impl Dispatch {
                 self.act(session, move |dispatch, session| dispatch.opened(session, params.asked, folders))
             }
             SessionRequest::SetMode(params) => self.act(session, move |dispatch, session| {
+                dispatch.rounds.chosen(&session.id);
                 dispatch.moded(session, |session| session.set_mode(params.mode))
             }),
             SessionRequest::EndTurn(params) => {

@@ -1,7 +1,5 @@
 //! The decision on a call: by what it reaches, then by modes and rules. Pure.
 
-use std::path::PathBuf;
-
 use super::lines::Concern;
 use super::{By, DecisionKind, Judgement, Place, Policy, Reach, Rule, protected, secret, visible};
 use crate::editor::Risk;
@@ -19,13 +17,13 @@ pub(super) enum Ground {
 
 /// Decides on a call of a tool. Depends on nothing but its arguments.
 pub fn judge(tool: &str, rule: Rule, reach: &Reach, policy: &Policy) -> Judgement {
-    let (usual, ground) = usual(rule, reach, policy.roots.as_deref());
+    let (usual, ground) = usual(rule, reach, policy);
     policy.refine(tool, rule, reach, &usual, ground)
 }
 
 /// The decision by what a call reaches alone.
-fn usual(rule: Rule, reach: &Reach, roots: Option<&[PathBuf]>) -> (Judgement, Ground) {
-    let requirement = rule.requirement();
+fn usual(rule: Rule, reach: &Reach, policy: &Policy) -> (Judgement, Ground) {
+    let (requirement, roots) = (rule.requirement(), policy.roots.as_deref());
     let judged =
         |decision, reason, risk, singly| Judgement { requirement, decision, reason, risk, singly, by: By::Default };
     let on = |ground: Ground, reason: String, risk: Risk, singly: bool| {
@@ -38,6 +36,11 @@ fn usual(rule: Rule, reach: &Reach, roots: Option<&[PathBuf]>) -> (Judgement, Gr
     }
     if let Some((shown, what)) = reach.writes.iter().find_map(|place| place.named(protected)) {
         let reason = format!("{shown} is protected ({what}): what is written there can run or change what may run");
+        return on(Ground::Protected, reason, Risk::High, true);
+    }
+    let ours = |place: &&Place| place.paths.iter().any(|path| policy.state.iter().any(|state| path.starts_with(state)));
+    if let Some(place) = reach.writes.iter().find(ours) {
+        let reason = format!("{} is protected: what we remember, consent among it, is kept there", place.shown());
         return on(Ground::Protected, reason, Risk::High, true);
     }
     if let Some(reason) = reach.lines.iter().find_map(super::Line::may_write_protected) {

@@ -48,7 +48,8 @@ pub struct Step {
 pub struct Program {
     /// Where it really is.
     pub path: PathBuf,
-    /// SHA-256 of what it holds, lower-case hex; `None`: it could not be read.
+    /// SHA-256 of what it holds, lower-case hex, and of its unsaved text where that is saved before; `None`: it could not be
+    /// read.
     pub hash: Option<String>,
 }
 
@@ -182,10 +183,17 @@ const INTERPRETERS: &[&str] = &[
 
 /// Programs that run what a file of the folder they run in says: (program, files).
 const RUNNERS: &[(&str, &[&str])] = &[
+    ("ant", &["build.xml"]),
     ("bun", &["package.json"]),
+    ("composer", &["composer.json"]),
     ("gmake", &["GNUmakefile", "makefile", "Makefile"]),
+    ("gradle", &["build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"]),
+    ("invoke", &["tasks.py"]),
     ("just", &["justfile", "Justfile", ".justfile"]),
     ("make", &["GNUmakefile", "makefile", "Makefile"]),
+    ("mvn", &["pom.xml"]),
+    ("ninja", &["build.ninja"]),
+    ("nox", &["noxfile.py"]),
     ("npm", &["package.json"]),
     ("pnpm", &["package.json"]),
     ("rake", &["Rakefile", "rakefile"]),
@@ -198,11 +206,9 @@ const RUNNERS: &[(&str, &[&str])] = &[
 /// a program that is looked for on the `PATH`.
 pub fn candidates(words: &[Word]) -> (Option<&str>, Vec<&str>) {
     let Some(Word::Known(program)) = words.first() else { return (None, Vec::new()) };
-    let name = names::fold(program.rsplit('/').next().unwrap_or(program));
+    let name = called(program);
     let mut files: Vec<&str> = Vec::new();
-    // `python3.12` is python3.
-    let stem = name.split('.').next().filter(|stem| !stem.is_empty()).unwrap_or(&name);
-    if INTERPRETERS.contains(&stem) || INTERPRETERS.contains(&name.as_str()) {
+    if interprets(&name) {
         files.extend(words[1..].iter().filter_map(|word| match word {
             Word::Known(text) if !text.starts_with('-') && !text.is_empty() => Some(text.as_str()),
             _ => None,
@@ -212,6 +218,74 @@ pub fn candidates(words: &[Word]) -> (Option<&str>, Vec<&str>) {
         files.extend(*read);
     }
     (Some(program), files)
+}
+
+/// The name that a program is called by.
+fn called(program: &str) -> String {
+    names::fold(program.rsplit('/').next().unwrap_or(program))
+}
+
+fn interprets(name: &str) -> bool {
+    // `python3.12` is python3.
+    let stem = name.split('.').next().filter(|stem| !stem.is_empty()).unwrap_or(name);
+    INTERPRETERS.contains(&stem) || INTERPRETERS.contains(&name)
+}
+
+/// Whether a file is one that runners read, and look for in the folders above.
+pub fn is_runners(file: &str) -> bool {
+    RUNNERS.iter().any(|(_, files)| files.contains(&file))
+}
+
+/// Flags by which interpreters and runners are told to look elsewhere for what they run; of the long ones also with `=`.
+const ELSEWHERE: &[&str] = &[
+    "--cwd",
+    "--dir",
+    "--directory",
+    "--env-file",
+    "--file",
+    "--import",
+    "--init-file",
+    "--justfile",
+    "--loader",
+    "--makefile",
+    "--prefix",
+    "--rakefile",
+    "--rcfile",
+    "--require",
+    "--taskfile",
+    "--working-directory",
+    "-C",
+    "-d",
+    "-f",
+    "-r",
+    "-t",
+];
+
+/// The files and folders that flags of a command name as where it finds what it runs: as written.
+pub fn elsewhere(words: &[Word]) -> impl Iterator<Item = &str> {
+    let meant = words.first().and_then(known).is_some_and(|program| {
+        let name = called(program);
+        interprets(&name) || RUNNERS.iter().any(|(runner, _)| *runner == name)
+    });
+    words.iter().enumerate().skip(1).filter(move |_| meant).filter_map(move |(at, word)| {
+        let flag = known(word)?;
+        if ELSEWHERE.contains(&flag) {
+            return words.get(at + 1).and_then(known);
+        }
+        if let Some((long, place)) = flag.split_once('=') {
+            return ELSEWHERE.contains(&long).then_some(place);
+        }
+        // `-Cdir`
+        let short = ELSEWHERE.iter().find(|short| short.len() == 2 && flag.starts_with(**short))?;
+        flag.get(short.len()..)
+    })
+}
+
+fn known(word: &Word) -> Option<&str> {
+    match word {
+        Word::Known(text) => Some(text),
+        Word::Unknown(_) => None,
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use icu_normalizer::DecomposingNormalizerBorrowed;
+
 /// Folders whose content runs, or decides what may run: of version control, editors, agents, shells, and ours.
 const PROTECTED_FOLDERS: &[&str] = &[
     ".agents",
@@ -165,7 +167,9 @@ fn folded(path: &Path) -> Vec<String> {
 }
 
 pub(super) fn fold(name: &str) -> String {
-    let plain: String = name
+    // Some disks take a letter with its accent for the two apart.
+    let apart = DecomposingNormalizerBorrowed::new_nfkd().normalize(name);
+    let plain: String = apart
         .chars()
         .filter(|character| !invisible(*character) && !character.is_control())
         .map(narrow)
@@ -176,11 +180,9 @@ pub(super) fn fold(name: &str) -> String {
     plain.trim_end_matches([' ', '.']).to_owned()
 }
 
-/// Full-width and other compatibility forms of ASCII as ASCII.
+/// Dashes as the one of ASCII, beyond what Unicode itself takes for the same.
 fn narrow(character: char) -> char {
     match u32::from(character) {
-        code @ 0xff01..=0xff5e => char::from_u32(code - 0xfee0).unwrap_or(character),
-        0x2024 | 0xfe52 => '.',
         0x2010..=0x2015 | 0x2212 | 0xfe58 | 0xfe63 => '-',
         _ => character,
     }
@@ -254,6 +256,13 @@ mod tests {
     }
 
     #[test]
+    fn letters_and_their_accents_are_one() {
+        assert_eq!(fold("Caf\u{e9}"), fold("cafe\u{301}"));
+        assert_eq!(fold("\u{212b}ngstr\u{f6}m"), fold("A\u{30a}ngstro\u{308}m"));
+        assert_ne!(fold("caf\u{e9}"), fold("cafe"));
+    }
+
+    #[test]
     fn protected_places() {
         for path in [
             ".git",
@@ -275,6 +284,7 @@ mod tests {
             "x.code-workspace",
             ".ＧＩＴ/config",
             ".gıt/x",
+            ".𝐠𝐢𝐭/config",
             "file:///w/.git/config",
         ] {
             assert!(protected(Path::new(path)).is_some(), "{path}");

@@ -26,6 +26,8 @@ pub struct Policy {
     pub broken: Vec<String>,
     /// Where paths in the rules begin.
     pub bases: Bases,
+    /// Where we keep what we remember, canonical: protected, whatever it is called.
+    pub state: Option<PathBuf>,
     /// The session's folders, canonical: what is outside them counts as outside the workspace. `None`: all of it.
     pub roots: Option<Vec<PathBuf>>,
 }

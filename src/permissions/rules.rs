@@ -6,6 +6,8 @@
 //! words: see `commands`), or a machine (`domain:example.org`, its sub-domains included). For a tool that runs command lines
 //! a pattern with a `/`, or one that begins with `.` or `~`, is a path too.
 //!
+//! `{a,b}` and `[...]` mean themselves to allow, and what a shell makes of them as well to hold back.
+//!
 //! A deny or an ask holds when one thing that a call reaches fits, as the most forgiving file system would compare it, the
 //! content of a folder that fits included. An allow holds only when everything fits, exactly.
 
@@ -35,6 +37,12 @@ const ALIASES: &[(&str, &str)] = &[
     ("web_search", "websearch"),
     ("write_file", "write"),
 ];
+
+/// A rule has at most so many bytes.
+const LONGEST: usize = 4096;
+
+/// The braces of a rule stand for at most so many texts.
+const MOST_ALTERNATIVES: usize = 64;
 
 /// Where paths in patterns begin.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -84,6 +92,8 @@ struct Pattern {
     /// Lower case.
     tool: String,
     inner: Option<String>,
+    /// What else it may have been meant to say, where it is to hold something back.
+    others: Vec<String>,
 }
 
 impl Rules {
@@ -93,7 +103,8 @@ impl Rules {
         let mut each = |rules: &[String], holds_back| {
             let mut read = Vec::with_capacity(rules.len());
             for rule in rules {
-                match Pattern::read(rule) {
+                let pattern = Pattern::read(rule);
+                match if holds_back { pattern.and_then(Pattern::holding_back) } else { pattern } {
                     Ok(pattern) => read.push(pattern),
                     Err(why) => faults.push(Fault { rule: rule.clone(), why, holds_back }),
                 }
@@ -180,6 +191,9 @@ fn says_path(pattern: &str) -> bool {
 impl Pattern {
     fn read(rule: &str) -> Result<Pattern, &'static str> {
         let text = rule.trim();
+        if text.len() > LONGEST {
+            return Err("it is too long: at most 4096 bytes are taken");
+        }
         let (tool, inner) = match text.split_once('(') {
             None => (text, None),
             Some((tool, rest)) => {
@@ -197,7 +211,16 @@ impl Pattern {
         if inner.as_deref().is_some_and(|inner| inner.split('/').any(|part| part == "..")) {
             return Err("`..` in a pattern means another place from every place");
         }
-        Ok(Pattern { text: text.to_owned(), tool: tool.to_ascii_lowercase(), inner })
+        Ok(Pattern { text: text.to_owned(), tool: tool.to_ascii_lowercase(), inner, others: Vec::new() })
+    }
+
+    /// It as a rule that holds something back: braces and brackets mean what they mean in a shell, too.
+    fn holding_back(self) -> Result<Pattern, &'static str> {
+        let others = match &self.inner {
+            Some(inner) => alternatives(inner).ok_or("its braces have too many alternatives")?,
+            None => Vec::new(),
+        };
+        Ok(Pattern { others, ..self })
     }
 
     fn names(&self, tool: &str) -> bool {
@@ -213,14 +236,93 @@ impl Pattern {
             return false;
         }
         let Some(inner) = self.inner.as_deref() else { return true };
+        !subject.known || self.others.iter().map(String::as_str).chain([inner]).any(|inner| self.means(inner, subject))
+    }
+
+    /// Whether a call may reach something of what this pattern says.
+    fn means(&self, inner: &str, subject: Subject<'_>) -> bool {
         let Reach { reads, writes, lines, commands, hosts, .. } = subject.reach;
         let path = lines.is_empty() || self.tool == "*" || says_path(inner);
-        !subject.known
-            || path && reads.iter().chain(writes).any(|place| may_be_place(inner, place, subject.bases))
+        path && reads.iter().chain(writes).any(|place| may_be_place(inner, place, subject.bases))
             || lines.iter().any(|line| commands::may_be_in(inner, line))
             || commands.iter().any(|command| may_be_command(inner, command))
             || hosts.iter().any(|host| is_host(inner, host))
     }
+}
+
+/// What a pattern with braces and brackets says besides itself: `{a,b}` is `a` or `b`, and `[...]` some character. `None`:
+/// that would be too many.
+fn alternatives(pattern: &str) -> Option<Vec<String>> {
+    if pattern.matches('{').count() > MOST_ALTERNATIVES {
+        return None;
+    }
+    let (mut open, mut all) = (vec![pattern.to_owned()], Vec::new());
+    while let Some(next) = open.pop() {
+        if open.len() + all.len() >= MOST_ALTERNATIVES {
+            return None;
+        }
+        match braces(&next) {
+            Some((before, inner, after)) => {
+                open.extend(inner.into_iter().map(|one| format!("{before}{one}{after}")));
+            }
+            None => all.push(next),
+        }
+    }
+    let classed: Vec<String> = all.iter().filter_map(|one| classless(one)).collect();
+    all.extend(classed);
+    all.retain(|one| one != pattern);
+    all.sort_unstable();
+    all.dedup();
+    Some(all)
+}
+
+/// The first braces with a comma of their own in a text: what is before them, their alternatives, and what is behind.
+fn braces(text: &str) -> Option<(&str, Vec<&str>, &str)> {
+    for (start, _) in text.match_indices('{') {
+        let (mut depth, mut from, mut found) = (0_usize, start + 1, Vec::new());
+        for (at, character) in text[start..].char_indices() {
+            let at = start + at;
+            match character {
+                '{' => depth += 1,
+                ',' if depth == 1 => {
+                    found.push(&text[from..at]);
+                    from = at + 1;
+                }
+                '}' if depth == 1 => {
+                    if found.is_empty() {
+                        break;
+                    }
+                    found.push(&text[from..at]);
+                    return Some((&text[..start], found, &text[at + 1..]));
+                }
+                '}' => depth -= 1,
+                _ => {}
+            }
+        }
+    }
+    None
+}
+
+/// A pattern with `?` for each `[...]` within a name; `None`: it has none.
+fn classless(pattern: &str) -> Option<String> {
+    let (mut out, mut rest, mut any) = (String::new(), pattern, false);
+    while let Some(start) = rest.find('[') {
+        // The first character of a class may be `]` itself.
+        let skip = rest[start + 1..].chars().next().map_or(0, char::len_utf8);
+        let Some(len) = rest[start + 1 + skip..].find([']', '/']) else { break };
+        let end = start + 1 + skip + len;
+        out.push_str(&rest[..start]);
+        if rest[end..].starts_with(']') {
+            any = true;
+            out.push('?');
+            rest = &rest[end + 1..];
+        } else {
+            out.push_str(&rest[start..end]);
+            rest = &rest[end..];
+        }
+    }
+    out.push_str(rest);
+    any.then_some(out)
 }
 
 /// The patterns, from the root of the file system, that a pattern stands for; `None` when that cannot be said.
@@ -353,6 +455,16 @@ mod tests {
             // What is in a folder that is denied is denied; what is allowed is allowed exactly.
             ("Read(secrets)", at("/w/secrets/a"), (false, true)),
             ("Read(Secrets/**)", at("/w/secrets/a"), (false, true)),
+            // What people write for several at once holds all of them back, and allows none.
+            ("Read(**/*.{env,pem})", at("/w/x/a.pem"), (false, true)),
+            ("Read(**/*.{env,pem})", at("/w/a.env"), (false, true)),
+            ("Read(**/*.{env,pem})", at("/w/a.rs"), (false, false)),
+            ("Read({a,b{c,d}}/x)", at("/w/bd/x"), (false, true)),
+            ("Read(.env{,.local})", at("/w/.env"), (false, true)),
+            ("Read(key[0-9])", at("/w/key7"), (false, true)),
+            ("Read(app/[id]/**)", at("/w/app/[id]/page"), (true, true)),
+            ("Read(a{b)", at("/w/a{b"), (true, true)),
+            ("Read(cafe\u{301}/**)", at("/w/Caf\u{e9}/a"), (false, true)),
             // A link: what it leads to is what is allowed, and either name is denied.
             ("Read(notes)", place("notes", "/w/secrets/a"), (false, true)),
             ("Read(secrets/**)", place("notes", "/w/secrets/a"), (true, true)),
@@ -436,6 +548,18 @@ mod tests {
         let tool = "mcp__linear__search";
         let subject = Subject { tool, reach: &reach, known: false, bases: &bases, roots: None };
         assert_eq!((allowed(&[&allow], subject).is_some(), deny.denies(subject).is_some()), (false, true));
+    }
+
+    #[test]
+    fn braces_without_end_are_told() {
+        let (many, long) = ("{a,b}".repeat(7), "x".repeat(LONGEST));
+        for rule in [format!("read({many})"), format!("read({long})")] {
+            let faults = |rules: &Rules| rules.faults().len();
+            assert_eq!(faults(&Rules::read(&[], &[], std::slice::from_ref(&rule))), 1, "{rule}");
+        }
+        let deep = format!("read({}{})", "{a,".repeat(1000), "}".repeat(1000));
+        assert!(Rules::read(&[], &[], &[deep]).faults()[0].holds_back);
+        assert_eq!(alternatives("a"), Some(vec![]));
     }
 
     #[test]

@@ -392,6 +392,36 @@ fn writes_by_place() {
 }
 
 #[test]
+fn what_we_remember_is_protected_whatever_it_is_called() {
+    use DecisionKind::{Allow, Ask};
+    for (path, decision) in [("/home/me/state/ours/db", Ask), ("/home/me/state/other", Allow)] {
+        let reach = Reach { writes: vec![outside(path)], ..Reach::default() };
+        let policy = Policy { state: Some("/home/me/state/ours".into()), ..policy(Mode::Danger) };
+        assert_eq!(judge("write", Rule::Write, &reach, &policy).decision, decision, "{path}");
+    }
+}
+
+#[test]
+fn what_was_said_of_the_innermost_folder_counts() {
+    let trust = Trust::new();
+    let covers = |path: &str| trust.covers(Path::new(path));
+    trust.set(Path::new("/w/vendor"), false);
+    trust.set(Path::new("/w"), true);
+    assert!(covers("/w/vendor/x"), "nothing was to be taken away");
+    trust.set(Path::new("/w/vendor"), false);
+    assert!(covers("/w/a") && !covers("/w/vendor/x") && !covers("/w/vendor") && covers("/w/vendors"));
+    assert_eq!(trust.excluded(Path::new("/w/vendor/x")), Some("/w/vendor".into()));
+    trust.set(Path::new("/w/vendor/ours"), true);
+    assert!(covers("/w/vendor/ours/x") && !covers("/w/vendor/x"));
+    trust.set(Path::new("/w"), true);
+    assert!(!covers("/w/vendor/x"));
+    trust.forget(Path::new("/w/vendor"));
+    assert!(covers("/w/vendor/x") && trust.excluded(Path::new("/w/vendor/x")).is_none());
+    trust.set(Path::new("/w"), false);
+    assert!(!covers("/w/vendor/x") && covers("/w/vendor/ours"));
+}
+
+#[test]
 fn what_is_not_known_asks() {
     assert_eq!(judge("t", Rule::Unknown, &Reach::default(), &Policy::default()).decision, DecisionKind::Ask);
     let commands = Reach { commands: vec!["ls".to_owned()], ..Reach::default() };

@@ -79,6 +79,8 @@ pub(super) struct State {
     trusted: Vec<PathBuf>,
     /// Whether every folder that is open is trusted.
     trust_open: bool,
+    /// The user's settings, without what a project says over them.
+    user: Arc<Settings>,
 }
 
 impl Front {
@@ -218,7 +220,7 @@ impl Front {
                 let Some(at) = state.folders.iter().position(|(spelled, _)| spelled == uri) else { continue };
                 let (_, folder) = state.folders.remove(at);
                 if state.trust_open && !state.trusted.contains(&folder) {
-                    self.set_trust(&folder, false);
+                    self.forget_trust(&folder);
                 }
             }
             for uri in added {
@@ -288,14 +290,10 @@ impl Front {
 
     fn configure(&self, sent: &Value, scope: Scope) {
         let (mut settings, remarks) = Settings::parse(sent);
-        if scope == Scope::Merged {
-            let user = self.rooms.workspace.settings();
-            settings.hooks = user.hooks.clone();
-            settings.formatter = settings.formatter.within(&user.formatter);
-            settings.bash = settings.bash.within(&user.bash);
-            settings.save_before_bash = user.save_before_bash;
-            settings.permissions = settings.permissions.within(&user.permissions);
-            settings.diagnostics.servers.clone_from(&user.diagnostics.servers);
+        match scope {
+            Scope::User => self.state().user = Arc::new(settings.clone()),
+            // Of the user's own each time, so that what a project held back ends with that.
+            Scope::Merged => settings = settings.within(&Arc::clone(&self.state().user)),
         }
         for remark in remarks {
             let words = format!("Ropewalk: setting {}: {}", remark.key, remark.message);
@@ -322,6 +320,17 @@ impl Front {
         info!(folder = %folder.display(), trusted, "trust");
         self.rooms.trust.set(folder, trusted);
         self.rooms.sources.trust_changed();
+        if !trusted {
+            self.rooms.calls.trust_ended(folder);
+        }
+    }
+
+    /// A folder that was trusted because it was open is closed.
+    fn forget_trust(&self, folder: &Path) {
+        info!(folder = %folder.display(), "trust ends with the folder");
+        self.rooms.trust.forget(folder);
+        self.rooms.sources.trust_changed();
+        self.rooms.calls.trust_ended(folder);
     }
 
     fn folder(&self, uri: &str) -> Option<PathBuf> {

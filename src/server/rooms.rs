@@ -1,6 +1,7 @@
 //! What the front needs of the rooms behind it, as two narrow ports: so that order, cancellation and the end of a run
 //! can be tested with doubles that record what they saw.
 
+use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -120,6 +121,10 @@ pub trait Calls: Send + Sync + 'static {
     }
     /// A file changed, by whomever.
     fn world_changed(&self) {}
+    /// A folder is not trusted any more: what goes on there in the background ends.
+    fn trust_ended(&self, folder: &Path) {
+        let _ = folder;
+    }
     /// A piece of a call's arguments, as the model writes them. Applied at once, in order.
     fn tool_input(&self, piece: ToolInputParams) {
         let _ = piece;
@@ -233,6 +238,10 @@ impl Calls for Dispatch {
 
     fn jobs(&self) -> Option<Arc<Jobs>> {
         Some(Arc::clone(&self.jobs))
+    }
+
+    fn trust_ended(&self, folder: &Path) {
+        Dispatch::trust_ended(self, folder);
     }
 
     fn idle(self: Arc<Self>) -> BoxFuture<'static, ()> {

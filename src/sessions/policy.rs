@@ -354,6 +354,7 @@ impl Wanted {
             project: Rules::default(),
             broken: settings.broken.clone(),
             bases,
+            state: None,
             roots,
         }
     }

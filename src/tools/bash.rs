@@ -316,12 +316,13 @@ async fn in_background(
     let timeout_ms = timeout.as_ref().map(|(ms, _)| *ms);
     told.notes.extend(timeout.and_then(|(_, note)| note));
     let watch = Watch::begin(context).await;
-    let running = started(&command, context)?;
+    let (running, folder) = (started(&command, context)?, command.launch.dir.clone());
     let label = words::label(arguments.description.as_deref().unwrap_or(&arguments.command), LABEL);
     let (line, call, context) = (arguments.command.clone(), Arc::clone(&context.call), context.clone());
     let (jobs, session, epoch) = (Arc::clone(&context.jobs), Arc::clone(&context.session), context.session.epoch());
     let mut begun = Told { notes: std::mem::take(&mut told.notes), unseen: told.unseen.clone(), ..Told::default() };
     let id = jobs.start(&session, &label, move |job| async move {
+        folder.iter().for_each(|folder| job.runs_in(folder));
         let limits = Limits { timeout: timeout_ms.map(Duration::from_millis), grace: JOB_GRACE, cancel: &job.stop };
         let gather = Gather::new(context.spill.clone(), &context.session.id);
         let clock = &*context.workspace.ports.clock;

@@ -276,6 +276,7 @@ async fn start(arguments: &Arguments, context: &Context) -> Result<Outcome, Tool
         ToolError::new(ErrorKind::Unavailable, message)
     })?;
     let label = words::label(arguments.description.as_deref(), &line);
+    let folder = dir.clone();
     let launch = Launch { program, args: vec!["-c".to_owned(), line], dir, ..Launch::default() };
     let command = Command { launch, input: Input::Open, ..Command::default() };
     let command = context.programs.command(&command).map_err(|error| {
@@ -286,6 +287,7 @@ async fn start(arguments: &Arguments, context: &Context) -> Result<Outcome, Tool
     // It ends by force in time before its job is given up.
     let new = New { label: &label, limit: RUNNING, grace: tend::GRACE + AFTER_FORCE };
     let started = context.jobs.monitor(session, new, move |job, notes| {
+        folder.iter().for_each(|folder| job.runs_in(folder));
         tend::tend(job, command, notes, timeout.map(Duration::from_millis), clock)
     });
     // What began beside this call took the last place: the command is ended as it is dropped.

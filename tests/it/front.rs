@@ -1,6 +1,7 @@
 //! What the front understands, and what it makes of messages that nobody should send.
 
 use expect_test::expect;
+use ropewalk::config::{Freshness, Mode, SyntaxGate};
 use ropewalk::ports::{Disk as _, SystemDisk};
 use serde_json::{Value, json};
 
@@ -387,6 +388,46 @@ async fn folders_trust_and_settings_reach_the_rooms_in_order() {
     assert_eq!(remark["method"], "window/logMessage");
     assert!(remark["params"]["message"].as_str().unwrap().starts_with("Ropewalk: setting typo: "), "{remark}");
     assert_eq!(bench.editor.leave().await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_project_says_over_the_users_settings_only_holds_back_and_ends_with_it() {
+    let mut bench = Bench::start().await;
+    let params = json!({
+        "capabilities": { "workspace": { "configuration": true } },
+        "initializationOptions": { "permissions": { "deny": ["read(a)"] }, "freshness": "warn", "guards": { "undone": false } },
+    });
+    bench.editor.ask("initialize", params).await;
+    let loose = json!({
+        "permissions": { "mode": "plan", "allow": ["*"], "deny": ["read(b)"] },
+        "search": { "secrets": true },
+        "freshness": "off",
+        "syntaxGate": "off",
+        "guards": { "repeats": false, "failures": false, "undone": true },
+        "diagnostics": { "servers": { "evil": { "command": ["evil"] } } },
+        "bash": { "keepEnvironment": ["A_TOKEN"] },
+        "saveBeforeBash": true,
+    });
+    for (answer, denies, mode) in
+        [(loose, &["read(a)", "read(b)"][..], Mode::Plan), (json!({}), &["read(a)"], Mode::Build)]
+    {
+        bench.editor.notify("workspace/didChangeConfiguration", json!({ "settings": null }));
+        let (question, _) = bench.editor.asked("workspace/configuration").await;
+        bench.editor.respond(&question, json!([answer]));
+        bench.editor.ask("ropewalk/settle", json!({})).await;
+        let settings = bench.rooms.workspace.settings();
+        assert_eq!((settings.permissions.deny.as_slice(), settings.permissions.mode), (rules(denies).as_slice(), mode));
+        assert!(settings.permissions.allow.is_empty() && settings.diagnostics.servers.is_empty());
+        assert!(!settings.search.secrets && !settings.save_before_bash && settings.bash.keep_environment.is_empty());
+        assert!(settings.freshness != Freshness::Off && settings.syntax_gate == SyntaxGate::Warn);
+        assert!(settings.guards.repeats && settings.guards.failures);
+    }
+    bench.editor.accept_rest();
+    assert_eq!(bench.editor.leave().await, 0);
+}
+
+fn rules(rules: &[&str]) -> Vec<String> {
+    rules.iter().map(|&rule| rule.to_owned()).collect()
 }
 
 #[tokio::test(start_paused = true)]

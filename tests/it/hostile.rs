@@ -170,7 +170,7 @@ impl Repository {
 }
 
 /// Runs a program between an editor's pipes; its exit code.
-async fn piped(mut command: Command, mut input: Pipe, mut output: Pipe) -> u8 {
+pub async fn piped(mut command: Command, mut input: Pipe, mut output: Pipe) -> u8 {
     let mut child = command.kill_on_drop(true).spawn().unwrap();
     let (mut to, mut from) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
     let feeding = tokio::spawn(async move { tokio::io::copy(&mut input, &mut to).await });

@@ -45,4 +45,5 @@ mod slot;
 mod staged;
 mod storm;
 mod tidy;
+mod trust;
 mod world;

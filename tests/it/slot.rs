@@ -196,6 +196,28 @@ async fn in_plan_mode_nothing_is_changed_by_a_batch_or_a_call_within_a_call() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn no_session_gets_round_its_review_by_another() {
+    let (mut editor, _) = editor(&Gates::default()).await;
+    editor.ask("ropewalk/setMode", json!({ "mode": "review" })).await;
+    let mut child = edit("two", "TWO");
+    child["session"] = json!("child");
+    let result = editor.ask("ropewalk/callTool", nest("nest_beside", &[child.clone(), read()])).await;
+    assert_eq!(text(&result), "c1.1 edit unavailable\nc1.2 read ok", "{result}");
+    // In one that is as strict it is asked about like its own.
+    editor.ask("ropewalk/setMode", json!({ "sessionId": "child", "mode": "review" })).await;
+    let id = editor.request("ropewalk/callTool", nest("nest", &[child]));
+    for _ in 0..2 {
+        let (question, asked) = editor.asked("ropewalk/approve").await;
+        let yes = if asked["calls"][0]["name"] == "nest" { "once" } else { "deny" };
+        editor.respond(&question, kit::decide(&asked, &[yes]));
+    }
+    assert_eq!(text(&editor.result(id).await), "c2.1 edit denied");
+    assert_eq!(editor.buffers[URI].text, "one!\ntwo\n");
+    drop_rest(&mut editor).await;
+    assert_eq!(editor.leave().await, 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_person_asked_about_a_call_within_a_call_has_all_the_time() {
     let (mut editor, _) = editor(&Gates::default()).await;
     editor.notify("ropewalk/didChangeTrust", json!({ "root": "file:///w", "trusted": true }));

@@ -293,8 +293,95 @@ fn trusted(line: &str) -> Desk {
         .with_file("/w/src/a.rs", "")
         .with_file("/w/x.sh", "echo one\n")
         .with_file("/out/b.txt", "far\n")
-        .with_link("/w/leak", "/out/b.txt");
+        .with_link("/w/leak", "/out/b.txt")
+        .with_link("/w/link", "/w/.git");
     let desk = Desk::over(disk, [tool]);
     desk.dispatch.trust.set(Path::new("/w"), true);
     desk
+}
+
+#[tokio::test]
+async fn what_nobody_was_asked_about_is_no_consent() {
+    let desk = desk();
+    let preview = desk.dispatch.preview(write("n1.txt")).await;
+    assert!(preview.valid);
+    let set = SetModeParams { session_id: None, mode: Mode::Review };
+    desk.dispatch.ask_session(SessionRequest::SetMode(set)).await.unwrap();
+    desk.answer(|params| decided(params, Consent::Deny));
+    let call = CallParams { approved_by: Some(preview.preview_id), ..write("n1.txt") };
+    assert_eq!((desk.call_with(call).await.status, desk.questions()), (Status::Denied, 1));
+}
+
+#[tokio::test]
+async fn the_mode_that_the_person_chose_last_holds() {
+    let desk = desk();
+    let choose = |mode| desk.dispatch.ask_session(SessionRequest::SetMode(SetModeParams { session_id: None, mode }));
+    desk.call_with(enter()).await;
+    desk.answer(|params| decided(params, Consent::Once));
+    // The round goes on: a call that came before the plan was agreed to has not ended.
+    let open = desk.dispatch.admit(read("a.txt"));
+    assert_eq!(desk.call_with(plan("1. Look")).await.status, Status::Ok);
+    choose(Mode::Plan).await.unwrap();
+    desk.dispatch.run(open).await;
+    assert_eq!(desk.call_with(write("n1.txt")).await.status, Status::Denied);
+}
+
+#[tokio::test]
+async fn no_command_writes_a_protected_place_unasked_even_in_danger() {
+    let mut unasked = Vec::new();
+    for line in [
+        "echo x > .git/config",
+        "echo x >> .GIT/config",
+        "echo x > .git/../.git/config",
+        "echo x > sub/../.ropewalk/settings.json",
+        "echo x > link/config",
+        "echo x > '.g\u{200c}it/config'",
+        "echo x > .ｇｉｔ/config",
+        "cat a.txt | tee .vscode/tasks.json",
+        "tee -a .envrc < a.txt",
+        "cp a.txt .git/hooks/pre-commit",
+        "cp -t .git/hooks a.txt",
+        "mv a.txt .mcp.json",
+        "mv .git elsewhere",
+        "ln -s /w/a.txt .git/hooks/pre-commit",
+        "ln -sf a.txt .bashrc",
+        "ln .git/config notes.txt",
+        "install -m 755 a.txt .git/hooks/pre-commit",
+        "dd if=a.txt of=.git/config",
+        "sed -i s/a/b/ .git/config",
+        "sort -o .git/config a.txt",
+        "touch .git/hooks/x",
+        "truncate -s 0 .git/config",
+        "chmod +x .git/hooks/pre-commit",
+        "rm .git/config",
+        "rm -rf .git",
+        "mkdir -p .claude/skills/x",
+        "cd .git && echo x > config",
+        "(cd .git; cp ../a.txt hooks/x)",
+        "curl -o .git/hooks/x https://example.org",
+        "wget -O .envrc https://example.org",
+        "tar -xf a.tar -C .git",
+        "unzip a.zip -d .vscode",
+        "patch .git/config a.txt",
+        "rsync a.txt .git/hooks/",
+        "vim .git/config",
+        "nano .envrc",
+        "git config core.pager ./x.sh",
+        "sudo tee .git/config < a.txt",
+        "xargs -I{} cp a.txt .git/hooks/{} < a.txt",
+        "find . -name a.txt -exec cp {} .git/hooks/x ';'",
+        "bash -c 'echo x > .git/config'",
+        "echo x > ~/.bashrc",
+        "echo x > \"$HOME/.zshrc\"",
+    ] {
+        let desk = trusted(line);
+        let set = SetModeParams { session_id: None, mode: Mode::Danger };
+        desk.dispatch.ask_session(SessionRequest::SetMode(set)).await.unwrap();
+        desk.answer(|params| decided(params, Consent::Deny));
+        let result = desk.call_with(params("bash", json!({}))).await;
+        if (result.status, desk.questions()) != (Status::Denied, 1) {
+            unasked.push(line);
+        }
+    }
+    assert_eq!(unasked, Vec::<&str>::new());
 }

@@ -127,6 +127,31 @@ async fn consent_to_a_command_covers_those_that_begin_like_it_and_no_dangerous_o
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_command_that_a_person_rewrote_into_a_grave_one_is_asked_about_for_what_it_is() {
+    let (mut editor, _) = editor(&Gates::default()).await;
+    editor.notify("ropewalk/didChangeTrust", json!({ "root": "file:///w", "trusted": true }));
+    let id = editor.request("ropewalk/callTool", call("shell", json!({ "word": "cargo build" })));
+    let (question, asked) = editor.asked("ropewalk/approve").await;
+    let mut answer = decide(&asked, &["always"]);
+    answer["decisions"][0]["arguments"] = json!({ "word": "git push --force" });
+    editor.respond(&question, answer);
+    let (question, asked) = editor.asked("ropewalk/approve").await;
+    assert!(asked["calls"][0]["targets"].as_array().unwrap().contains(&json!("git push --force")), "{asked}");
+    assert!(asked["calls"][0].get("suggestedRule").is_none(), "{asked}");
+    editor.respond(&question, decide(&asked, &["always"]));
+    assert_eq!(editor.result(id).await["status"], "ok");
+    // Nothing of that was for good.
+    for line in ["cargo build", "git push --force"] {
+        let id = editor.request("ropewalk/callTool", call("shell", json!({ "word": line })));
+        let (question, asked) = editor.asked("ropewalk/approve").await;
+        editor.respond(&question, decide(&asked, &["deny"]));
+        assert_eq!(editor.result(id).await["status"], "denied", "{line}");
+    }
+    drop_rest(&mut editor).await;
+    assert_eq!(editor.leave().await, 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn typing_while_a_question_is_open_is_applied_at_once_and_the_edit_lands_where_its_place_is_by_then() {
     let (mut editor, disk) = editor(&Gates::default()).await;
     disk.put("/out/b.txt", "one\ntwo\n");

@@ -124,6 +124,7 @@ impl Look {
                 let told: Vec<PathBuf> =
                     dirs.iter().flat_map(|dir| elsewhere(&step.words).map(move |place| dir.join(place))).collect();
                 named.extend(told.iter().flat_map(|place| files().map(move |file| place.join(file))));
+                named.extend(told.iter().flat_map(|place| elsewhere(&step.words).map(move |file| place.join(file))));
                 named.extend(told);
                 found.extend(named.iter().filter_map(|path| self.known(path, scene)));
             }

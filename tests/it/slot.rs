@@ -211,7 +211,7 @@ async fn no_session_gets_round_its_review_by_another() {
         let yes = if asked["calls"][0]["name"] == "nest" { "once" } else { "deny" };
         editor.respond(&question, kit::decide(&asked, &[yes]));
     }
-    assert_eq!(text(&editor.result(id).await), "c2.1 edit denied");
+    assert_eq!(text(&editor.result(id).await), "c3.1 edit denied");
     assert_eq!(editor.buffers[URI].text, "one!\ntwo\n");
     drop_rest(&mut editor).await;
     assert_eq!(editor.leave().await, 0);

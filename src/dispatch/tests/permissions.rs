@@ -318,9 +318,9 @@ async fn the_mode_that_the_person_chose_last_holds() {
     let choose = |mode| desk.dispatch.ask_session(SessionRequest::SetMode(SetModeParams { session_id: None, mode }));
     desk.call_with(enter()).await;
     desk.answer(|params| decided(params, Consent::Once));
-    // The round goes on: a call that came before the plan was agreed to has not ended.
-    let open = desk.dispatch.admit(read("a.txt"));
-    assert_eq!(desk.call_with(plan("1. Look")).await.status, Status::Ok);
+    // The round goes on: a call that had come when the plan was agreed to has not ended.
+    let (planned, open) = (desk.dispatch.admit(plan("1. Look")), desk.dispatch.admit(read("a.txt")));
+    assert_eq!(desk.dispatch.run(planned).await.status, Status::Ok);
     choose(Mode::Plan).await.unwrap();
     desk.dispatch.run(open).await;
     assert_eq!(desk.call_with(write("n1.txt")).await.status, Status::Denied);

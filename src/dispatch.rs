@@ -82,7 +82,7 @@ use crate::outputs::Budget;
 use crate::permissions::{Rule, Trust};
 use crate::process::SystemPrograms;
 use crate::sessions::policy::Apply;
-use crate::sessions::{DEFAULT_SESSION, Session, Sessions};
+use crate::sessions::{Session, Sessions};
 use crate::tool::{AnyTool, Context, Progress, ToolError};
 use crate::tools;
 use crate::workspace::Workspace;
@@ -532,40 +532,9 @@ impl Dispatch {
         }
     }
 
-    /// Cancels calls of a session: one, those of a turn, or all. Answers how many were cancelled.
-    pub fn cancel(&self, session_id: Option<&str>, call_id: Option<&str>, turn_id: Option<&str>) -> usize {
-        let session = session_id.unwrap_or(DEFAULT_SESSION);
-        self.inputs.cancel(session, call_id, turn_id);
-        self.calls.cancel(|call| {
-            call.session == session
-                && call_id.is_none_or(|id| call.id == id)
-                && turn_id.is_none_or(|id| call.turn.as_deref() == Some(id))
-        })
-    }
-
     /// A file changed, by whomever: what was looked at before may look otherwise now.
     pub fn world_changed(&self) {
         self.world.changed();
-    }
-
-    /// Cancels everything for good, calls that still come included, for the end of the process; background work too.
-    pub fn cancel_all(&self) {
-        self.inputs.forget_all();
-        self.calls.end();
-        self.jobs.stop_all();
-    }
-
-    /// Waits until no call within a call and no background work runs any more.
-    pub async fn idle(&self) {
-        self.nested.close();
-        tokio::join!(self.nested.wait(), self.jobs.idle());
-    }
-
-    /// The calls that have not ended, as `session/call tool`, sorted.
-    pub fn open_calls(&self) -> Vec<String> {
-        let mut open = self.calls.told();
-        open.extend(self.joining.pending().map(str::to_owned));
-        open
     }
 
     fn tell(&self, event: Option<ToolEvent>) {

@@ -322,7 +322,9 @@ async fn in_background(
     let (jobs, session, epoch) = (Arc::clone(&context.jobs), Arc::clone(&context.session), context.session.epoch());
     let mut begun = Told { notes: std::mem::take(&mut told.notes), unseen: told.unseen.clone(), ..Told::default() };
     let id = jobs.start(&session, &label, move |job| async move {
-        folder.iter().for_each(|folder| job.runs_in(folder));
+        if let Some(folder) = &folder {
+            job.runs_in(folder);
+        }
         let limits = Limits { timeout: timeout_ms.map(Duration::from_millis), grace: JOB_GRACE, cancel: &job.stop };
         let gather = Gather::new(context.spill.clone(), &context.session.id);
         let clock = &*context.workspace.ports.clock;

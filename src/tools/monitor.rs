@@ -287,7 +287,9 @@ async fn start(arguments: &Arguments, context: &Context) -> Result<Outcome, Tool
     // It ends by force in time before its job is given up.
     let new = New { label: &label, limit: RUNNING, grace: tend::GRACE + AFTER_FORCE };
     let started = context.jobs.monitor(session, new, move |job, notes| {
-        folder.iter().for_each(|folder| job.runs_in(folder));
+        if let Some(folder) = &folder {
+            job.runs_in(folder);
+        }
         tend::tend(job, command, notes, timeout.map(Duration::from_millis), clock)
     });
     // What began beside this call took the last place: the command is ended as it is dropped.

@@ -192,7 +192,7 @@ async fn a_new_file_that_cannot_be_deleted_stays_as_it_is() {
     desk.disk.fail(Operation::Remove, "/w/new.txt", std::io::ErrorKind::PermissionDenied);
     let result = desk.dispatch.undo_changes(UndoParams::default()).await.unwrap();
     assert!(result.hunks.iter().all(|hunk| hunk.outcome == Outcome::Left), "{result:?}");
-    assert!(result.hunks[0].why.as_ref().unwrap().contains("new.txt cannot be deleted"), "{result:?}");
+    assert!(result.hunks[0].why.as_ref().unwrap().contains("new.txt could not be deleted"), "{result:?}");
     assert_eq!((result.undo_id, result.edits.len()), (None, 0));
     assert_eq!(desk.disk.bytes("/w/new.txt").as_deref(), Some(&b"new\n"[..]));
     desk.disk.mend(Operation::Remove, "/w/new.txt");

@@ -440,8 +440,10 @@ impl Languages {
         wait: &Wait,
     ) -> impl Future<Output = Vec<Option<SourceReport>>> + Send + use<> {
         let mut pairs: Vec<(&Prepared, &Edited)> = Vec::new();
+        let mut places = HashMap::with_capacity(edits.len());
         for (prepared, edited) in edits {
-            match pairs.iter_mut().find(|(_, first)| first.target.key == edited.target.key) {
+            let place = *places.entry(&edited.target.key).or_insert(pairs.len());
+            match pairs.get_mut(place) {
                 Some(pair) => pair.1 = edited,
                 None => pairs.push((prepared, edited)),
             }

@@ -1,5 +1,6 @@
 //! Makes the changes of a call, tells what was done, and brings the diagnostics that follow.
 
+use std::collections::{HashMap, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 
@@ -108,11 +109,15 @@ impl Dispatch {
         let prepared: Vec<(Key, Prepared)> =
             changes.iter().map(|(change, before)| self.prepared(change, before)).collect();
         let take = |committed: Vec<Committed>, made: &mut Made| {
-            let mut prepared = prepared;
+            // Of a name that one change gives up and another takes, the changes are in their order.
+            let mut by_key: HashMap<Key, VecDeque<Prepared>> = HashMap::with_capacity(prepared.len());
+            for (key, prepared) in prepared {
+                by_key.entry(key).or_default().push_back(prepared);
+            }
             for committed in committed {
-                let at = prepared.iter().position(|(key, _)| *key == committed.target.key);
-                if let Some(at) = at {
-                    self.made(call, prepared.remove(at).1, committed, made);
+                let next = by_key.get_mut(&committed.target.key).and_then(VecDeque::pop_front);
+                if let Some(prepared) = next {
+                    self.made(call, prepared, committed, made);
                 }
             }
         };

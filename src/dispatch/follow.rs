@@ -1,6 +1,8 @@
 //! What follows the changes of a call before the next call starts: they are formatted, then saved. Both only add to what
 //! was done: that they failed is a note, and undoes nothing.
 
+use std::collections::HashMap;
+
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use crate::languages::Edited;
@@ -89,14 +91,16 @@ impl Dispatch {
 impl Made {
     /// The number of the last change of each text, in the order in which they were first changed.
     pub(super) fn last_of_each(&self) -> Vec<usize> {
-        let mut last: Vec<(&Key, usize)> = Vec::new();
+        let mut places: HashMap<&Key, usize> = HashMap::with_capacity(self.settling.len());
+        let mut last = Vec::new();
         for (at, (_, edited)) in self.settling.iter().enumerate() {
-            match last.iter_mut().find(|(key, _)| *key == &edited.target.key) {
-                Some((_, found)) => *found = at,
-                None => last.push((&edited.target.key, at)),
+            let place = *places.entry(&edited.target.key).or_insert(last.len());
+            match last.get_mut(place) {
+                Some(found) => *found = at,
+                None => last.push(at),
             }
         }
-        last.into_iter().map(|(_, at)| at).collect()
+        last
     }
 
     /// Adds a remark to what is said of the change of this number.

@@ -1,5 +1,6 @@
 //! What a call would do now: where it reaches, and which lines it would change. Changes nothing.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -134,9 +135,10 @@ pub(super) async fn propose(
     let writes = &mut outline.writes;
     let named = writes.len();
     if let Ok(Planned::Change(changes)) = &plan {
+        let mut known: HashSet<(Key, Vec<PathBuf>)> = writes.iter().map(reached).collect();
         for target in changes.iter().flat_map(|(change, _)| ends(change)) {
             // Of one key, but by now of other files: a link has changed since.
-            if !writes.iter().any(|known| known.key == target.key && known.paths == target.paths) {
+            if known.insert(reached(target)) {
                 writes.push(target.clone());
             }
         }
@@ -148,6 +150,11 @@ pub(super) async fn propose(
         outline.judgement = judged(entry, context, &outline);
     }
     Ok(Proposal { outline, plan })
+}
+
+/// What tells one place from another: its key, and the files that this leads to.
+fn reached(target: &Target) -> (Key, Vec<PathBuf>) {
+    (target.key.clone(), target.paths.clone())
 }
 
 /// The files that a change reaches: where one is, and where it is moved to.
@@ -249,27 +256,19 @@ impl Outline {
     /// Every file, document, command and host, resolved, for a person to see; of commands also the folder they run in and
     /// the programs that they bring with them.
     pub(super) fn targets(&self) -> Vec<String> {
-        let mut targets: Vec<String> = Vec::new();
-        for target in self.reads.iter().chain(&self.writes) {
-            let paths = target.paths.iter().map(|path| path.to_string_lossy().into_owned());
+        let files = self.reads.iter().chain(&self.writes).flat_map(|target| {
             let document = match &target.key {
                 Key::File(_) => None,
                 Key::Unnamed(uri) => Some(uri.clone()),
             };
-            for shown in paths.chain(document) {
-                if !targets.contains(&shown) {
-                    targets.push(shown);
-                }
-            }
-        }
-        for line in &self.lines {
-            for path in std::iter::once(&line.workdir).chain(line.programs.iter().map(|program| &program.path)) {
-                let shown = path.to_string_lossy().into_owned();
-                if !targets.contains(&shown) {
-                    targets.push(shown);
-                }
-            }
-        }
+            target.paths.iter().map(|path| path.to_string_lossy().into_owned()).chain(document)
+        });
+        let programs = self.lines.iter().flat_map(|line| {
+            let paths = std::iter::once(&line.workdir).chain(line.programs.iter().map(|program| &program.path));
+            paths.map(|path| path.to_string_lossy().into_owned())
+        });
+        let mut seen = HashSet::new();
+        let mut targets: Vec<String> = files.chain(programs).filter(|shown| seen.insert(shown.clone())).collect();
         targets.extend(self.access.commands.iter().chain(&self.access.hosts).cloned());
         targets.iter().map(|target| visible(target)).collect()
     }
@@ -346,7 +345,7 @@ impl Proposal {
     /// What consent to this proposal covers.
     pub(super) fn consented(&self) -> Consented {
         let targets = self.outline.reads.iter().chain(&self.outline.writes);
-        let targets = targets.map(|target| (target.key.clone(), target.paths.clone())).collect();
+        let targets = targets.map(reached).collect();
         let lines = match &self.plan {
             Ok(Planned::Run) => Vec::new(),
             Ok(Planned::Change(changes)) => changes

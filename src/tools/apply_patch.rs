@@ -1,5 +1,6 @@
 //! `apply_patch`: a patch over many files, or their whole contents, made as one change.
 
+mod changes;
 mod patched;
 
 use std::collections::HashSet;
@@ -15,6 +16,7 @@ use super::write::{after_all, existing, guarded, whole};
 use crate::patch::{self, FilePatch, Kind};
 use crate::tool::{Access, Capability, Content, Context, ErrorKind, Outcome, Plan, Tool, ToolError, Traits};
 use crate::workspace::{Fate, FileChange, Key, Target};
+use changes::{Changes, Left};
 use patched::{Moded, Patched, refused};
 
 /// Applies a patch to one file or many, in the editor's unsaved buffers where they are open: all of it or nothing. Two
@@ -159,7 +161,7 @@ fn files(arguments: &Arguments) -> Result<Vec<FilePatch>, ToolError> {
 
 /// All changes that a call asks for, in its order; those of one file that follow one another are one.
 async fn changes(arguments: &Arguments, context: &Context) -> Result<Vec<FileChange>, ToolError> {
-    let mut changes: Vec<FileChange> = Vec::new();
+    let mut changes = Changes::default();
     for item in &arguments.changes {
         let target = resolve(context, &item.path).await?;
         put(context, target, &item.content, &mut changes).await?;
@@ -174,15 +176,19 @@ async fn changes(arguments: &Arguments, context: &Context) -> Result<Vec<FileCha
             patches.push(file);
             continue;
         }
-        changes.extend(waiting.take().map(|(target, patches)| update(target, patches, Fate::Stays)));
+        if let Some((target, patches)) = waiting.take() {
+            changes.push(update(target, patches, Fate::Stays));
+        }
         if plain {
             waiting = Some((target, vec![file]));
         } else {
             other(context, target, file, &mut changes).await?;
         }
     }
-    changes.extend(waiting.map(|(target, patches)| update(target, patches, Fate::Stays)));
-    Ok(changes)
+    if let Some((target, patches)) = waiting {
+        changes.push(update(target, patches, Fate::Stays));
+    }
+    Ok(changes.into_all())
 }
 
 fn update(target: Target, patches: Vec<FilePatch>, fate: Fate) -> FileChange {
@@ -191,44 +197,19 @@ fn update(target: Target, patches: Vec<FilePatch>, fate: Fate) -> FileChange {
     FileChange { target, rewrite, label, fate }
 }
 
-/// What the earlier parts of a call leave under a name.
-enum Left {
-    /// What is there; they do not speak of it.
-    Untouched,
-    /// Nothing.
-    Nothing,
-    /// A file that is the call's own.
-    Own,
-    /// The file that is changed first by this one of them.
-    Of(usize),
-}
-
-fn left(key: &Key, before: &[FileChange]) -> Left {
-    let (mut name, mut first) = (key, None);
-    for (at, change) in before.iter().enumerate().rev() {
-        let named = change.target.key == *name;
-        match &change.fate {
-            Fate::Moved { to } if to.key == *name => (name, first) = (&change.target.key, Some(at)),
-            Fate::Stays if named => first = Some(at),
-            Fate::Deleted | Fate::Moved { .. } if named && first.is_some() => return Left::Own,
-            Fate::Deleted | Fate::Moved { .. } if named => return Left::Nothing,
-            Fate::Stays | Fate::Deleted | Fate::Moved { .. } => {}
-        }
-    }
-    first.map_or(Left::Untouched, Left::Of)
-}
-
 /// Gives a file a whole content, behind what the call has done with it before.
-async fn put(context: &Context, target: Target, content: &str, changes: &mut Vec<FileChange>) -> Result<(), ToolError> {
-    let there = match left(&target.key, changes) {
+async fn put(context: &Context, target: Target, content: &str, changes: &mut Changes) -> Result<(), ToolError> {
+    let there = match changes.left(&target.key) {
         Left::Untouched => {
-            changes.extend(whole(context, target, content).await?);
+            if let Some(change) = whole(context, target, content).await? {
+                changes.push(change);
+            }
             return Ok(());
         }
         Left::Nothing => false,
         Left::Own => true,
         Left::Of(first) => {
-            guard(context, &mut changes[first]).await?;
+            guard(context, changes.get_mut(first)).await?;
             true
         }
     };
@@ -237,7 +218,8 @@ async fn put(context: &Context, target: Target, content: &str, changes: &mut Vec
 }
 
 /// The text that a change begins with is lost by what comes later: it must be known.
-async fn guard(context: &Context, change: &mut FileChange) -> Result<(), ToolError> {
+async fn guard(context: &Context, change: Option<&mut FileChange>) -> Result<(), ToolError> {
+    let Some(change) = change else { return Ok(()) };
     if let Some(view) = existing(context, &change.target).await? {
         *change = guarded(context, &view, change.clone())?;
     }
@@ -245,25 +227,20 @@ async fn guard(context: &Context, change: &mut FileChange) -> Result<(), ToolErr
 }
 
 /// Adds what makes, deletes, moves or copies a file to the changes before it.
-async fn other(
-    context: &Context,
-    target: Target,
-    file: FilePatch,
-    changes: &mut Vec<FileChange>,
-) -> Result<(), ToolError> {
+async fn other(context: &Context, target: Target, file: FilePatch, changes: &mut Changes) -> Result<(), ToolError> {
     match (file.kind, &file.move_to) {
         (Kind::Delete, _) => {
             // Lines that the patch deletes prove themselves; without any, what goes must be known.
             let proven = !file.hunks.is_empty();
             let mut change = update(target, vec![file], Fate::Deleted);
-            match left(&change.target.key, changes) {
+            match changes.left(&change.target.key) {
                 Left::Untouched => {
                     let view = context.workspace.view(&change.target).await?;
                     if !proven {
                         change = guarded(context, &view, change)?;
                     }
                 }
-                Left::Of(first) if !proven => guard(context, &mut changes[first]).await?,
+                Left::Of(first) if !proven => guard(context, changes.get_mut(first)).await?,
                 Left::Of(_) | Left::Own | Left::Nothing => {}
             }
             changes.push(change);
@@ -271,17 +248,17 @@ async fn other(
         (Kind::Copy, Some(to)) => {
             let to = resolve(context, to).await?;
             let text = context.workspace.view(&target).await?.text.to_string();
-            let executable = file.executable();
+            let executable = match file.executable() {
+                None => runs(context, &target).await.then_some(true),
+                said => said,
+            };
             let patched = Patched { shown: target.shown.clone(), patches: vec![file] };
             let content = patched.content(&text)?;
             put_with_mode(context, to, (&content, executable), changes).await?;
         }
         (Kind::Update, Some(to)) => {
             let to = resolve(context, to).await?;
-            let goes = |change: &FileChange| {
-                change.target.key == to.key && matches!(change.fate, Fate::Deleted | Fate::Moved { .. })
-            };
-            if to.key != target.key && !changes.iter().any(goes) && existing(context, &to).await?.is_some() {
+            if to.key != target.key && !changes.give_up(&to.key) && existing(context, &to).await?.is_some() {
                 let message = format!(
                     "{} was not moved to {}, and nothing was changed: there is a file already. Delete that one first, or \
                      move to another name.",
@@ -306,7 +283,7 @@ async fn put_with_mode(
     context: &Context,
     target: Target,
     (content, executable): (&str, Option<bool>),
-    changes: &mut Vec<FileChange>,
+    changes: &mut Changes,
 ) -> Result<(), ToolError> {
     let count = changes.len();
     put(context, target.clone(), content, changes).await?;
@@ -324,6 +301,14 @@ async fn put_with_mode(
         });
     }
     Ok(())
+}
+
+/// Whether a file can be run; one that is not on the disk, or cannot be looked at, cannot.
+async fn runs(context: &Context, target: &Target) -> bool {
+    let Key::File(path) = &target.key else { return false };
+    let (disk, path) = (Arc::clone(&context.workspace.ports.disk), path.clone());
+    let looked = tokio::task::spawn_blocking(move || disk.metadata(&path)).await;
+    looked.is_ok_and(|found| found.is_ok_and(|found| found.mode & 0o111 != 0))
 }
 
 /// Resolves a name off the runtime's threads: links are looked up on the disk.

@@ -59,6 +59,10 @@ struct Part {
     came: Option<Came>,
 }
 
+/// What is said of a file that was made, and is open with changes that are not saved.
+const EMPTIED: &str = "The file stays, for it is open with changes that are not saved; what was written into it is gone from \
+                       the buffer. Close it without saving, and delete the file.";
+
 /// What an undo would do with a file.
 enum Way {
     /// Nothing, and why.
@@ -191,9 +195,15 @@ impl Dispatch {
                     tries += 1;
                     continue;
                 }
-                // A file that cannot be deleted can still be emptied of what the call wrote.
-                Some(at) if dids.get(&at) == Some(&Did::Deleted) && parts[at].file_stays.is_none() => {
-                    parts[at].file_stays = Some(format!("The file stays: {}", refusal.message));
+                // What is open with changes that are not saved is not deleted, for a buffer would be left that makes it
+                // anew. Nothing in it is the person's, so that the buffer can be emptied of what the call wrote. A file
+                // that cannot be deleted for any other reason stays as it is: an empty one would be no undo.
+                Some(at)
+                    if dids.get(&at) == Some(&Did::Deleted)
+                        && refusal.kind == RefusalKind::Conflict
+                        && self.open_unsaved(&parts[at]).await =>
+                {
+                    parts[at].file_stays = Some(EMPTIED.to_owned());
                     continue;
                 }
                 Some(at) if misfit.is_some() && of_the_person(&refusal) => {
@@ -206,6 +216,16 @@ impl Dispatch {
                 part.came = Some(Came::refused(&refusal.message));
             }
             return;
+        }
+    }
+
+    /// Whether the file of a part, which nothing was tried with but to delete it, is open with changes that are not saved.
+    async fn open_unsaved(&self, part: &Part) -> bool {
+        let key = &part.drawn.target.key;
+        let open = self.workspace.documents.get(key).filter(|_| part.file_stays.is_none());
+        match open {
+            Some(document) => !self.workspace.on_disk(key, &document.text).await,
+            None => false,
         }
     }
 

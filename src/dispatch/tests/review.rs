@@ -1,6 +1,7 @@
 //! Whose a change is, where what the agent, the user and a formatter do comes close together: what is kept and undone
 //! through the whole life of calls.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::json;
@@ -9,7 +10,7 @@ use crate::config::Settings;
 use crate::dispatch::review::{ChangesParams, ListChangesParams, Outcome, UndoParams};
 use crate::dispatch::{CallParams, CallResult, Status};
 use crate::editor::{EditReply, News};
-use crate::ports::MemoryDisk;
+use crate::ports::{Disk as _, MemoryDisk, Operation};
 use crate::text::{Encoding, diff};
 use crate::tool::ErrorKind;
 use crate::workspace::Key;
@@ -176,6 +177,59 @@ async fn a_set_that_came_to_nothing_takes_no_earlier_change_with_it() {
     assert_eq!(changes(&desk).await, [hunk("c1", "2\n", false)]);
     assert_eq!(undo(&desk, "c1").await, [Outcome::Undone]);
     assert_eq!(desk.text(&a), TEXT);
+}
+
+async fn writes(desk: &Desk, call: &str) {
+    let arguments = json!({ "file_path": "/w/new.txt", "content": "new\n" });
+    let result = desk.call_with(CallParams { call_id: Some(call.to_owned()), ..params("write", arguments) }).await;
+    assert_eq!(result.status, Status::Ok, "{result:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_file_that_cannot_be_deleted_stays_as_it_is() {
+    let (desk, _) = open(TEXT);
+    writes(&desk, "c1").await;
+    desk.disk.fail(Operation::Remove, "/w/new.txt", std::io::ErrorKind::PermissionDenied);
+    let result = desk.dispatch.undo_changes(UndoParams::default()).await.unwrap();
+    assert!(result.hunks.iter().all(|hunk| hunk.outcome == Outcome::Left), "{result:?}");
+    assert!(result.hunks[0].why.as_ref().unwrap().contains("new.txt could not be deleted"), "{result:?}");
+    assert_eq!((result.undo_id, result.edits.len()), (None, 0));
+    assert_eq!(desk.disk.bytes("/w/new.txt").as_deref(), Some(&b"new\n"[..]));
+    desk.disk.mend(Operation::Remove, "/w/new.txt");
+    assert_eq!(undo(&desk, "c1").await, [Outcome::Undone]);
+    assert_eq!(desk.disk.bytes("/w/new.txt"), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_file_that_is_open_with_unsaved_changes_is_emptied_in_its_buffer_and_that_is_said() {
+    let (desk, _) = open(TEXT);
+    writes(&desk, "c1").await;
+    let key = desk.open("/w/new.txt", "new\n");
+    let arguments = json!({ "file_path": "/w/new.txt", "old_string": "new", "new_string": "newer" });
+    let second = CallParams { call_id: Some("c2".into()), ..params("edit", arguments) };
+    assert_eq!(desk.call_with(second).await.status, Status::Ok);
+    let result = desk.dispatch.undo_changes(UndoParams::default()).await.unwrap();
+    let partly = result.hunks.iter().find(|hunk| hunk.outcome == Outcome::Partly).unwrap();
+    assert!(partly.why.as_ref().unwrap().contains("gone from the buffer"), "{result:?}");
+    assert_eq!(desk.text(&key), "");
+    assert_eq!(desk.disk.bytes("/w/new.txt").as_deref(), Some(&b"new\n"[..]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_copy_can_be_run_if_what_it_is_a_copy_of_can_and_nothing_else_is_said() {
+    for (mode, said, copied) in
+        [(0o755, "", true), (0o644, "", false), (0o755, "new mode 100644\n", false), (0o644, "new mode 100755\n", true)]
+    {
+        let disk = MemoryDisk::new().with_file("/w/run.sh", "echo\n").with_mode("/w/run.sh", mode);
+        let desk = Desk::new(disk);
+        let patch =
+            format!("diff --git a/run.sh b/copy.sh\n{said}similarity index 100%\ncopy from run.sh\ncopy to copy.sh\n");
+        let result = desk.call("apply_patch", json!({ "patch": patch })).await;
+        assert_eq!(result.status, Status::Ok, "{mode:o} {said} {result:?}");
+        assert_eq!(desk.disk.bytes("/w/copy.sh").as_deref(), Some(&b"echo\n"[..]));
+        let found = desk.disk.metadata(Path::new("/w/copy.sh")).unwrap();
+        assert_eq!(found.mode & 0o111 != 0, copied, "{mode:o} {said}");
+    }
 }
 
 /// Until all that is under way has come to rest.

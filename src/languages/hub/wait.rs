@@ -1,6 +1,6 @@
 //! Waiting for what sources say of edited texts: which of them, how long, and with what verdict.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -85,10 +85,12 @@ impl Hub {
     pub(super) fn wait(&mut self, id: WaitId, request: Request, now: Instant) {
         let Request { documents, wait, encoding } = request;
         let mut docs: Vec<WaitDoc> = Vec::new();
+        let mut places = HashMap::with_capacity(documents.len());
         for asked in documents {
             let key = asked.target.key.clone();
             let doc = self.wait_doc(asked, now);
-            match docs.iter_mut().find(|other| other.key == key) {
+            let place = *places.entry(key.clone()).or_insert(docs.len());
+            match docs.get_mut(place) {
                 // Several edits of one document: the baseline of the first, the text of the last.
                 Some(first) => {
                     let base = first.base.take().or(doc.base);
@@ -214,7 +216,8 @@ impl Hub {
         let Some(doc) = self.docs.get(key) else { return };
         let mut ask = false;
         for wanted in self.waits.values_mut().flat_map(|waiting| &mut waiting.docs) {
-            if wanted.key != *key || wanted.superseded || newest <= wanted.limit {
+            // Names last: there may be thousands.
+            if newest <= wanted.limit || wanted.superseded || wanted.key != *key {
                 continue;
             }
             let mut spans = wanted.spans.clone();

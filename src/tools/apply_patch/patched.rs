@@ -86,11 +86,28 @@ fn hunks(placed: &[PlacedHunk]) -> Vec<Hunk> {
     placed.iter().map(hunk).collect()
 }
 
+/// So many bytes of text are gone through for one file: each part of a patch that is about it is looked for in all of it.
+const MAX_WORK: usize = 1 << 30;
+
+/// Refuses a patch that would take very long.
+fn affordable(shown: &str, parts: usize, bytes: usize) -> Result<(), Refusal> {
+    if parts < 2 || parts.saturating_mul(bytes) <= MAX_WORK {
+        return Ok(());
+    }
+    let words = format!(
+        "The patch has {parts} sections for {shown}, each of which is looked for in the whole file, and that would take too \
+         long. Nothing was changed. Put the hunks, in the order of the file, into one section for it, or send them in \
+         several calls."
+    );
+    Err(Refusal::new(RefusalKind::InvalidArguments, words))
+}
+
 impl Rewrite for Patched {
     fn rewrite(&self, before: Option<&Text>) -> Result<Rewritten, Refusal> {
         let whole = before.map(Text::to_string);
         let mark = whole.as_ref().map_or(0, |text| text.len() - text.strip_prefix(BOM).unwrap_or(text).len());
         let old = whole.as_ref().map(|text| &text[mark..]);
+        affordable(&self.shown, self.patches.len(), old.map_or(0, str::len))?;
         let (mut splices, mut places, mut now): (Vec<Splice>, Vec<Hunk>, Option<String>) = Default::default();
         for patch in &self.patches {
             let applied = self.applied(now.as_deref().or(old), patch)?;
@@ -119,5 +136,19 @@ impl Rewrite for Patched {
 
     fn executable(&self) -> Option<bool> {
         self.patches.iter().rev().find_map(FilePatch::executable)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_sections_of_a_long_file_are_refused_and_one_never_is() {
+        for (parts, bytes, fine) in
+            [(1, usize::MAX, true), (2, MAX_WORK / 2, true), (2, MAX_WORK / 2 + 1, false), (25_000, 1 << 20, false)]
+        {
+            assert_eq!(affordable("a.txt", parts, bytes).is_ok(), fine, "{parts} {bytes}");
+        }
     }
 }

@@ -134,6 +134,25 @@ impl Checkpoints {
         self.inbox().live.clone_from(&book.live);
     }
 
+    /// Brings the list up to date for one page, that was of `before` if it was there. What became of the others was
+    /// seen to when it did.
+    fn index_one(&self, book: &mut Book, number: u64, before: &Key) {
+        let forgotten = book.tidy();
+        let now = book.pages.get(&number).filter(|page| !page.gone).map(|page| page.target.key.clone());
+        let mut inbox = self.inbox();
+        let (live, heard) = (&mut book.live, &mut inbox.live);
+        for (number, key) in forgotten.iter().map(|(number, key)| (*number, key)).chain([(number, before)]) {
+            if live.get(key) == Some(&number) {
+                live.remove(key);
+                heard.remove(key);
+            }
+        }
+        if let Some(key) = now {
+            live.insert(key.clone(), number);
+            heard.insert(key, number);
+        }
+    }
+
     /// A call changed a file. The names of the hunks it left.
     pub fn made(&self, change: &Change, by: &By) -> Vec<String> {
         self.changed(change, by, false)
@@ -158,9 +177,12 @@ impl Checkpoints {
         let Some(page) = book.pages.get_mut(&number) else { return Vec::new() };
         page.stamp = stamp;
         page.dirty = true;
+        let before = page.target.key.clone();
         let ids = page.made(change, by, folded);
         let names = ids.into_iter().map(|id| page.name(id)).collect();
-        self.index(&mut book);
+        self.index_one(&mut book, number, &before);
+        #[cfg(test)]
+        book.check();
         names
     }
 
@@ -459,16 +481,27 @@ impl Book {
         self.last
     }
 
-    /// Forgets what has nothing in it any more, and what is too much.
-    fn tidy(&mut self) {
-        self.pages.retain(|_, page| !page.is_empty());
+    /// Forgets what has nothing in it any more, and what is too much. The numbers and keys of the pages that are gone.
+    fn tidy(&mut self) -> Vec<(u64, Key)> {
+        let empty = self.pages.extract_if(.., |_, page| page.is_empty());
+        let mut forgotten: Vec<(u64, Key)> = empty.map(|(number, page)| (number, page.target.key)).collect();
         while self.pages.len() > PAGES {
             let oldest = self.pages.iter().min_by_key(|(_, page)| page.stamp);
-            let Some(number) = oldest.map(|(number, _)| *number) else { return };
+            let Some(number) = oldest.map(|(number, _)| *number) else { break };
             if let Some(page) = self.pages.remove(&number) {
                 tracing::warn!(uri = page.target.uri, "too many files to review; this one cannot be undone any more");
+                forgotten.push((number, page.target.key));
             }
         }
+        forgotten
+    }
+
+    /// The list of pages by key is what it would be if it were made anew.
+    #[cfg(test)]
+    fn check(&self) {
+        let live = self.pages.iter().filter(|(_, page)| !page.gone);
+        let live: BTreeMap<Key, u64> = live.map(|(number, page)| (page.target.key.clone(), *number)).collect();
+        assert_eq!(live, self.live);
     }
 }
 

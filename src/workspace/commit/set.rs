@@ -8,7 +8,7 @@ mod perform;
 mod plan;
 mod steps;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -148,30 +148,53 @@ pub(in crate::workspace) async fn commit_set(
 
 /// The keys of all files and documents that are touched, in their order.
 fn keys(changes: &[FileChange]) -> BTreeSet<Key> {
-    let ends = changes.iter().flat_map(|change| match &change.fate {
+    changes.iter().flat_map(ends).collect()
+}
+
+/// The keys that a change touches: where its file is, and where it goes.
+fn ends(change: &FileChange) -> Vec<Key> {
+    match &change.fate {
         Fate::Moved { to } => vec![change.target.key.clone(), to.key.clone()],
         Fate::Stays | Fate::Deleted => vec![change.target.key.clone()],
-    });
-    ends.collect()
+    }
 }
 
 /// Changes in such an order that a name is given up before another file takes it; in a ring of names that cannot be.
 fn leaving_first(done: &[Committed]) -> Vec<&Committed> {
-    let leaves = |one: &&Committed| one.fate != Fate::Stays;
-    let mut leaving: BTreeSet<&Key> = done.iter().filter(leaves).map(|one| &one.target.key).collect();
-    let mut left: Vec<&Committed> = done.iter().collect();
-    let mut order = Vec::with_capacity(done.len());
-    while !left.is_empty() {
-        let free = |one: &&Committed| match &one.fate {
-            Fate::Moved { to } => !leaving.contains(&to.key),
-            Fate::Stays => !leaving.contains(&one.target.key),
-            Fate::Deleted => true,
-        };
-        let next = left.remove(left.iter().position(free).unwrap_or(0));
-        if leaves(&next) {
-            leaving.remove(&next.target.key);
+    fn takes(one: &Committed) -> Option<&Key> {
+        match &one.fate {
+            Fate::Moved { to } => Some(&to.key),
+            Fate::Stays => Some(&one.target.key),
+            Fate::Deleted => None,
         }
+    }
+    let mut leaving: HashMap<&Key, usize> = HashMap::new();
+    for one in done.iter().filter(|one| one.fate != Fate::Stays) {
+        *leaving.entry(&one.target.key).or_default() += 1;
+    }
+    let mut waiting: HashMap<&Key, Vec<usize>> = HashMap::new();
+    let (mut left, mut free) = (BTreeSet::new(), BTreeSet::new());
+    for (at, one) in done.iter().enumerate() {
+        left.insert(at);
+        match takes(one).filter(|key| leaving.contains_key(key)) {
+            Some(key) => waiting.entry(key).or_default().push(at),
+            None => drop(free.insert(at)),
+        }
+    }
+    let mut order = Vec::with_capacity(done.len());
+    while let Some(at) = free.first().or(left.first()).copied() {
+        free.remove(&at);
+        left.remove(&at);
+        let next = &done[at];
         order.push(next);
+        let given_up = (next.fate != Fate::Stays).then_some(&next.target.key);
+        if let Some(count) = given_up.and_then(|key| leaving.get_mut(key)) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                let freed = waiting.remove(&next.target.key).unwrap_or_default();
+                free.extend(freed.into_iter().filter(|at| left.contains(at)));
+            }
+        }
     }
     order
 }
@@ -314,12 +337,14 @@ impl Set<'_> {
                 ..perform::TakenBack::default()
             }
         });
+        // Of two changes that touch one name the first counts.
+        let closed = plan.items.iter().enumerate().rev().filter(|(_, item)| item.document.is_none());
+        let owners: HashMap<Key, usize> =
+            closed.flat_map(|(at, item)| ends(&item.change).into_iter().map(move |key| (key, at))).collect();
         let mut reasons: BTreeMap<usize, String> = BTreeMap::new();
         for path in taken.foreign.iter().chain(taken.failed.keys()) {
             let why = taken.failed.get(path).map_or("somebody else changed it meanwhile", String::as_str);
-            let owner = plan.items.iter().position(|item| {
-                item.document.is_none() && keys(std::slice::from_ref(&item.change)).contains(&Key::File(path.clone()))
-            });
+            let owner = owners.get(&Key::File(path.clone())).copied();
             reasons.entry(owner.unwrap_or(0)).or_insert_with(|| why.to_owned());
         }
         let mut left: BTreeMap<usize, Committed> = BTreeMap::new();
@@ -415,9 +440,12 @@ impl Set<'_> {
     /// Tells the editor what became of files.
     fn tell<'a>(&self, plan: &Plan, committed: impl Iterator<Item = &'a Committed>) {
         let mut told = Vec::new();
+        // Of two changes under one name the first counts.
+        let items = plan.items.iter().rev();
+        let origins: HashMap<&Key, Origin> =
+            items.map(|item| (&item.change.target.key, item.change.rewrite.origin())).collect();
         for committed in committed.filter(|committed| committed.version_before.is_none()) {
-            let item = plan.items.iter().find(|item| item.change.target.key == committed.target.key);
-            let by = item.map_or(Origin::Agent, |item| item.change.rewrite.origin());
+            let by = origins.get(&committed.target.key).copied().unwrap_or(Origin::Agent);
             let mut tell = |uri: &str, kind| told.push(FileChanged { uri: uri.to_owned(), kind, by });
             match &committed.fate {
                 Fate::Deleted => tell(&committed.target.uri, FileChangeKind::Deleted),

@@ -141,9 +141,45 @@ pub(in crate::workspace) fn preview(
             Err(refusal) if refusal.kind == RefusalKind::NotFound && change.fate == Fate::Stays => None,
             Err(refusal) => return Err(refusal),
         };
-        commit::preview_over(before, workspace.documents.counting().breaks, change)
+        let mut preview = commit::preview_over(before, workspace.documents.counting().breaks, change)?;
+        let file = workspace.proposals.with(session, |stack| stack.concerning(&change.target.key).cloned());
+        let note = mode_left_out(workspace, file.as_ref().unwrap_or(&change.target), change, &preview)?;
+        preview.rewritten.notes.extend(note);
+        Ok(preview)
     };
     changes.iter().map(each).collect()
+}
+
+/// What is said of a mode that a change would give the file, which is no part of a proposal: that is text. Refused where
+/// the mode is all that would change.
+fn mode_left_out(
+    workspace: &Workspace,
+    file: &Target,
+    change: &FileChange,
+    preview: &Preview,
+) -> Result<Option<String>, Refusal> {
+    let wanted = change.rewrite.executable().filter(|_| change.fate != Fate::Deleted);
+    let Some(wanted) = wanted else { return Ok(None) };
+    let found = match &file.key {
+        Key::File(path) => workspace.ports.disk.metadata(path).ok(),
+        Key::Unnamed(_) => None,
+    };
+    if found.is_some_and(|found| found.mode & 0o111 != 0) == wanted {
+        return Ok(None);
+    }
+    let shown = &change.target.shown;
+    let (mode, command) = if wanted { ("100755", "chmod +x") } else { ("100644", "chmod -x") };
+    if preview.before.is_some() && preview.rewritten.splices.is_empty() && change.fate == Fate::Stays {
+        let words = format!(
+            "The mode {mode} of {shown} cannot be proposed: what a session proposes is text, and nothing else of {shown} would \
+             change. Nothing was proposed. Leave that file out, and ask the user to run `{command}` on it."
+        );
+        return Err(Refusal::new(RefusalKind::Unavailable, words));
+    }
+    Ok(Some(format!(
+        "The mode {mode} is not part of what is proposed, and accepting it does not set it: tell the user to run `{command}` \
+         on {shown} afterwards"
+    )))
 }
 
 /// Refuses a move to where the session sees a file, or proposed that one goes away.
@@ -222,7 +258,10 @@ fn laid(
     if before.is_none() && change.fate != Fate::Stays {
         return Err(hidden(target, None));
     }
-    let Preview { after, rewritten, unified_diff, .. } = commit::preview_over(before.clone(), breaks, change)?;
+    let mut preview = commit::preview_over(before.clone(), breaks, change)?;
+    let note = mode_left_out(workspace, stack.concerning(&target.key).unwrap_or(target), change, &preview)?;
+    preview.rewritten.notes.extend(note);
+    let Preview { after, rewritten, unified_diff, .. } = preview;
     let proposed = Proposed {
         target,
         fate: &change.fate,

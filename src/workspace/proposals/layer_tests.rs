@@ -103,3 +103,37 @@ fn a_new_file_is_there_for_whoever_proposes_it() {
     lay(&workspace, "s", &by("c3"), &[moved], &|| true).unwrap();
     assert_eq!((path(&mine, "c").as_str(), path(&mine, "b").as_str()), ("/two/c", "/two/b"));
 }
+
+/// A mode, and a first line or none.
+struct Mode(&'static str, bool);
+
+impl Rewrite for Mode {
+    fn rewrite(&self, before: Option<&Text>) -> Result<Rewritten, Refusal> {
+        if self.0.is_empty() { Ok(Rewritten::default()) } else { Line(self.0).rewrite(before) }
+    }
+
+    fn executable(&self) -> Option<bool> {
+        Some(self.1)
+    }
+}
+
+#[test]
+fn a_mode_is_no_part_of_a_proposal_and_that_is_said() {
+    let workspace = workspace();
+    let lay = |call: &str, line: &'static str, runs: bool| {
+        let change = FileChange { rewrite: Arc::new(Mode(line, runs)), ..change(&workspace, "a", "") };
+        let shown =
+            preview(&workspace, "s", std::slice::from_ref(&change)).map(|mut all| all.remove(0).rewritten.notes);
+        let laid = lay(&workspace, "s", &by(call), &[change], &|| true).map(|mut all| all.remove(0).notes);
+        assert_eq!(shown, laid);
+        laid
+    };
+    let notes = lay("c1", "x", true).unwrap();
+    assert_eq!(notes.len(), 1);
+    assert!(notes[0].contains("100755") && notes[0].contains("`chmod +x`"), "{notes:?}");
+    // It is so already.
+    assert_eq!(lay("c2", "y", false).unwrap(), [""; 0]);
+    let refused = lay("c3", "", true).unwrap_err();
+    assert_eq!(refused.kind, RefusalKind::Unavailable);
+    assert!(refused.message.contains("Nothing was proposed"), "{refused}");
+}

@@ -1,7 +1,7 @@
 //! Works out what changes that are made together would do, in memory: which texts become which, and in which steps that
 //! comes about on the disk. Reads, and changes nothing.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -249,37 +249,111 @@ fn moded(parts: &mut Parts, path: &Path, was: Option<u32>, executable: Option<bo
 impl Parts {
     /// Names are emptied before they are taken; what is deleted for its own sake goes last, when all else is done.
     fn ordered(self, desk: &Desk) -> Vec<Step> {
-        let Parts { deletes, mut moves, writes, creates, modes } = self;
+        let Parts { deletes, moves, writes, creates, modes } = self;
         let (mut steps, mut folders) = (Vec::new(), BTreeSet::new());
         let homes = moves.iter().map(|(_, to, _)| to).chain(creates.iter().map(|(path, _)| path));
-        for home in homes.filter_map(|path| path.parent()) {
-            let missing = home.ancestors().take_while(|folder| {
+        let homes: BTreeSet<&Path> = homes.filter_map(|path| path.parent()).collect();
+        for home in homes {
+            // What is above a folder that was looked at was looked at with it.
+            let unknown = home.ancestors().take_while(|folder| !folders.contains(*folder));
+            let missing = unknown.take_while(|folder| {
                 desk.ports.disk.metadata(folder).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
             });
-            folders.extend(missing.map(Path::to_owned));
+            let missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
+            folders.extend(missing);
         }
         steps.extend(folders.into_iter().map(Step::Folder));
         let taken: HashSet<PathBuf> = moves.iter().map(|(_, to, _)| to.clone()).collect();
         let (first, last): (Vec<Step>, Vec<Step>) =
             deletes.into_iter().partition(|step| step.paths().into_iter().any(|path| taken.contains(path)));
         steps.extend(first);
+        let aside = |from: &Path| from.with_file_name(format!(".ropewalk-{:016x}", desk.ports.random.next()));
+        steps.extend(renames(moves, aside));
+        steps.extend(writes);
+        steps.extend(creates.into_iter().map(|(path, new)| Step::Create { path, new }));
+        steps.extend(modes);
+        steps.extend(last);
+        steps
+    }
+}
+
+/// Moves (from, to, content) in an order in which every name is free when it is taken: of those that may go the first each
+/// time. Where names go round in a ring, one of the files steps aside first, to where `aside` says.
+fn renames(moves: Vec<(PathBuf, PathBuf, Vec<u8>)>, aside: impl Fn(&Path) -> PathBuf) -> Vec<Step> {
+    let froms: HashSet<PathBuf> = moves.iter().map(|(from, ..)| from.clone()).collect();
+    let mut waiting: HashMap<PathBuf, Vec<usize>> = HashMap::new();
+    let mut free = BTreeSet::new();
+    for (at, (_, to, _)) in moves.iter().enumerate() {
+        if froms.contains(to) {
+            waiting.entry(to.clone()).or_default().push(at);
+        } else {
+            free.insert(at);
+        }
+    }
+    let mut left: BTreeMap<usize, (PathBuf, PathBuf, Vec<u8>)> = moves.into_iter().enumerate().collect();
+    let mut steps = Vec::with_capacity(left.len());
+    loop {
+        let given_up = if let Some((from, to, old)) = free.pop_first().and_then(|at| left.remove(&at)) {
+            steps.push(Step::Rename { from: from.clone(), to, old });
+            from
+        } else if let Some(mut first) = left.first_entry() {
+            let (from, _, old) = first.get_mut();
+            let place = aside(from);
+            steps.push(Step::Rename { from: from.clone(), to: place.clone(), old: old.clone() });
+            std::mem::replace(from, place)
+        } else {
+            return steps;
+        };
+        free.extend(waiting.remove(&given_up).unwrap_or_default());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The same by looking at all of them each time.
+    fn plainly(mut moves: Vec<(PathBuf, PathBuf, Vec<u8>)>, aside: impl Fn(&Path) -> PathBuf) -> Vec<Step> {
+        let mut steps = Vec::new();
         while !moves.is_empty() {
             let free = moves.iter().position(|(_, to, _)| moves.iter().all(|(from, ..)| from != to));
             if let Some(at) = free {
                 let (from, to, old) = moves.remove(at);
                 steps.push(Step::Rename { from, to, old });
             } else {
-                // Names go round in a ring: one of the files steps aside.
                 let (from, _, old) = &mut moves[0];
-                let aside = from.with_file_name(format!(".ropewalk-{:016x}", desk.ports.random.next()));
-                steps.push(Step::Rename { from: from.clone(), to: aside.clone(), old: old.clone() });
-                *from = aside;
+                let place = aside(from);
+                steps.push(Step::Rename { from: from.clone(), to: place.clone(), old: old.clone() });
+                *from = place;
             }
         }
-        steps.extend(writes);
-        steps.extend(creates.into_iter().map(|(path, new)| Step::Create { path, new }));
-        steps.extend(modes);
-        steps.extend(last);
         steps
+    }
+
+    proptest! {
+        /// Chains, rings and free names in any order.
+        #[test]
+        fn names_are_free_when_they_are_taken(
+            froms in Just((0..12).collect::<Vec<usize>>()).prop_shuffle(),
+            tos in Just((0..16).collect::<Vec<usize>>()).prop_shuffle(),
+            count in 0usize..12,
+        ) {
+            let path = |number: usize| PathBuf::from(format!("/w/{number}"));
+            let moves: Vec<_> = froms.into_iter().zip(tos).take(count).filter(|(from, to)| from != to)
+                .map(|(from, to)| (path(from), path(to), vec![u8::try_from(from).unwrap()])).collect();
+            let aside = |from: &Path| from.with_extension("aside");
+            let steps = renames(moves.clone(), aside);
+            prop_assert_eq!(&steps, &plainly(moves.clone(), aside));
+            let mut there: HashMap<PathBuf, Vec<u8>> =
+                moves.iter().map(|(from, _, old)| (from.clone(), old.clone())).collect();
+            for step in steps {
+                let Step::Rename { from, to, old } = step else { panic!("another step") };
+                prop_assert_eq!(there.remove(&from), Some(old.clone()));
+                prop_assert_eq!(there.insert(to, old), None);
+            }
+            let wanted: HashMap<PathBuf, Vec<u8>> = moves.into_iter().map(|(_, to, old)| (to, old)).collect();
+            prop_assert_eq!(there, wanted);
+        }
     }
 }

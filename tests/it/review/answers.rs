@@ -36,7 +36,8 @@ async fn a_word_is_of_its_change_wherever_that_has_moved_to() {
     bench.types("a\ntwo\n4\nfive\n");
     bench.editor.ask("ropewalk/keep", json!({ "callId": "c2" })).await;
     // Another one that came to stand in its place takes nothing of that back.
-    let words = "kept notes.txt line 3; undid notes.txt line 3. Do not make what was undone again unless you are asked to.";
+    let words =
+        "kept notes.txt line 3; undid notes.txt line 3. Do not make what was undone again unless you are asked to.";
     assert_eq!(heard(&mut bench).await.as_deref(), Some(words));
     bench.leave().await;
 }
@@ -49,10 +50,16 @@ async fn what_an_undone_undo_cannot_bring_back_is_not_said_to_be_back() {
     bench.undo(json!({ "callId": "c1" })).await;
     bench.types("one\ntwo\nthree\nmine\nfive\n");
     let result = bench.undo(json!({ "undoId": "u1" })).await;
-    assert_eq!((outcomes(&result), bench.buffer()), (vec!["restored", "left"], "one\n2\nthree\nmine\nfive\n"), "{result}");
+    assert_eq!(
+        (outcomes(&result), bench.buffer()),
+        (vec!["restored", "left"], "one\n2\nthree\nmine\nfive\n"),
+        "{result}"
+    );
     assert_eq!(result["hunks"][1]["why"], "You have changed the same lines: 1 place of it stays as you left it.");
     assert_eq!(bench.changes(json!({})).await, [r#"1.1 changed notes.txt:2 "2\n""#]);
-    assert_eq!(heard(&mut bench).await.as_deref(), Some("brought back notes.txt line 2."));
+    let words = "undid notes.txt line 4; brought back notes.txt line 2. Do not make what was undone again unless you are \
+                 asked to.";
+    assert_eq!(heard(&mut bench).await.as_deref(), Some(words));
     // Nothing of one can come back: it can be done once that is possible.
     bench.edits("s", "c2", "one", "1").await;
     let undo = bench.undo(json!({ "callId": "c2" })).await["undoId"].clone();

@@ -69,7 +69,7 @@ impl Stretch {
     pub(in crate::workspace) fn among<'a>(&self, places: &'a [Range<usize>]) -> impl Iterator<Item = usize> + 'a {
         let Range { start, end } = self.at;
         // What takes lines out is that of whoever has nothing there, if somebody has.
-        let here = start == end && places.iter().any(|place| *place == self.at);
+        let here = start == end && places.contains(&self.at);
         let meets = move |place: &Range<usize>| match (start == end, place.is_empty()) {
             (true, _) if here => *place == (start..end),
             (false, false) => place.start < end && start < place.end,

@@ -27,7 +27,7 @@ use crate::sessions::Shelf;
 use crate::tool::{ErrorKind, ToolError};
 use crate::workspace::checkpoints::{Became, By, Change, Kind, Pending, Selection};
 use crate::workspace::commit::Landed;
-use crate::workspace::{FileChange, RefusalKind};
+use crate::workspace::{Committed, FileChange, RefusalKind};
 
 use super::change::{Made, span};
 use super::{Call, Dispatch};
@@ -141,8 +141,7 @@ impl Dispatch {
     /// Hears of the changes of a call in the moment in which they are made.
     pub(super) fn attributed(&self, call: &Call<'_>, changes: &[FileChange]) -> Landed {
         let (checkpoints, documents) = (Arc::clone(&self.workspace.checkpoints), Arc::clone(&self.workspace.documents));
-        let (by, editor) = (call.by(), Arc::clone(&self.workspace.editor));
-        let saving = self.saver();
+        let (by, late) = (call.by(), self.heard_late());
         let folded = changes.iter().all(|change| change.rewrite.origin() == Origin::Editor);
         Arc::new(move |committed| {
             let change = Change::of(committed);
@@ -155,12 +154,19 @@ impl Dispatch {
             if let Some(snapshot) = documents.get(&committed.target.key) {
                 checkpoints.sync(&snapshot);
             }
-            // Of the others the end of the call tells.
+            late(committed);
+        })
+    }
+
+    /// Tells of a change that landed when its call had ended. Of the others the end of the call tells.
+    pub(super) fn heard_late(&self) -> impl Fn(&Committed) + Send + Sync + 'static {
+        let (editor, saving) = (Arc::clone(&self.workspace.editor), self.saver());
+        move |committed| {
             if committed.late {
                 editor.tell(News::Changes(ChangesChanged { uris: vec![committed.target.uri.clone()] }));
                 saving.soon();
             }
-        })
+        }
     }
 
     fn saver(&self) -> Saver {
@@ -213,7 +219,7 @@ impl Dispatch {
         // Of what a person accepted, the model has been told that.
         for one in kept.iter().filter(|one| !one.by.accepted) {
             let verdict = if one.touched { Verdict::Changed } else { Verdict::Kept };
-            self.review.verdicts.judged(&one.by.session, verdict, &place(one));
+            self.review.verdicts.judged(&one.by.session, &one.hunk, verdict, &place(one));
         }
         self.changes_changed(kept.iter().map(|one| one.target.uri.clone()).collect());
         Ok(KeepResult { kept: kept.into_iter().map(|one| one.hunk).collect() })

@@ -9,11 +9,12 @@
 mod book;
 mod kept;
 mod ledger;
+mod left;
 mod page;
 mod revert;
 
 pub(in crate::workspace) use ledger::Kept as KeptLedger;
-pub(in crate::workspace) use revert::revert;
+pub(in crate::workspace) use revert::{revert, stretches};
 
 pub use book::{Checkpoints, Drawn, Redrawn};
 pub use ledger::{By, Ledger, Left, Mark, MarkId, Undo};

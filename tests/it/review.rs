@@ -1,5 +1,6 @@
 //! A person's review over the wire: agents and the user change the same texts, some of it is kept and some undone.
 
+mod answers;
 mod modes;
 mod sets;
 mod survives;

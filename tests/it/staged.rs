@@ -1,6 +1,8 @@
 //! What a person makes of proposals, over the wire: they are listed, accepted by the usual path, undone, and they outlive a
 //! restart.
 
+mod doubt;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 

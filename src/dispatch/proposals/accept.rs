@@ -66,7 +66,12 @@ impl Dispatch {
         };
         let (committed, refused) = match done {
             Ok(committed) => (committed, None),
-            Err(SetRefused { refusal, left, .. }) => (left, Some(super::refused(refusal))),
+            Err(SetRefused { refusal, left, .. }) => {
+                if refusal.kind == RefusalKind::Unknown {
+                    accepting.iter().for_each(Accepting::in_doubt);
+                }
+                (left, Some(super::refused(refusal)))
+            }
         };
         let mut result = AcceptResult { refused, ..AcceptResult::default() };
         let mut made = self.taken_up(accepting, prepared, committed, &left, &mut result).await;
@@ -94,7 +99,7 @@ impl Dispatch {
         let shares: BTreeMap<Key, Shares> =
             accepting.iter().map(|one| (one.target().key.clone(), one.shares())).collect();
         let (checkpoints, documents) = (Arc::clone(&self.workspace.checkpoints), Arc::clone(&self.workspace.documents));
-        let left = Arc::clone(left);
+        let (left, late) = (Arc::clone(left), self.heard_late());
         Arc::new(move |committed| {
             let Some(shares) = shares.get(&committed.target.key) else { return };
             let mut names = Vec::new();
@@ -106,6 +111,7 @@ impl Dispatch {
             if let Some(snapshot) = documents.get(&committed.target.key) {
                 checkpoints.sync(&snapshot);
             }
+            late(committed);
         })
     }
 

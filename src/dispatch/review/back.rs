@@ -42,6 +42,12 @@ impl Back {
             What::Undo(which) => Ok(self.checkpoints.undo_of(self.page, now, which).map(|undo| undo.text)),
             What::Redo(undo, _) => match self.checkpoints.redo_of(self.page, now, *undo) {
                 None => Ok(now.cloned().or_else(|| self.checkpoints.text_of(self.page))),
+                Some(Ok(undo)) if undo.undone.is_empty() && !undo.left.is_empty() && self.did == Did::Text => {
+                    Err(conflict(format!(
+                        "You have changed the same lines of {} since; they stay as you left them.",
+                        self.shown
+                    )))
+                }
                 Some(Ok(undo)) => Ok(Some(undo.text)),
                 Some(Err(by)) => Err(conflict(format!(
                     "The call {} of session {} has changed the same lines of {} since; undo that first.",

@@ -195,7 +195,7 @@ pub struct UndoneHunk {
 pub enum Outcome {
     /// It is undone; what the person had put in among its lines is there.
     Undone,
-    /// It is undone but for what the person had changed of it.
+    /// It is undone, or a change again, but for what the person had changed of it.
     Partly,
     /// It is as it was.
     Left,

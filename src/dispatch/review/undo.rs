@@ -88,7 +88,7 @@ struct Halt {
     /// The file, by its number, that does not fit what is there by now; nothing was begun.
     misfit: Option<usize>,
     /// What is there all the same.
-    edits: BTreeMap<usize, UndoEdit>,
+    edits: BTreeMap<usize, Option<UndoEdit>>,
 }
 
 impl Dispatch {
@@ -107,6 +107,15 @@ impl Dispatch {
         let checkpoints = &self.workspace.checkpoints;
         let drawn = checkpoints.draw(&selection);
         let mut result = UndoResult::default();
+        for (target, hunks) in checkpoints.missing(&selection) {
+            let left = |hunk_id| UndoneHunk {
+                hunk_id,
+                uri: target.uri.clone(),
+                outcome: Outcome::Left,
+                why: Some(format!("{} is not there any more; nothing was changed.", target.shown)),
+            };
+            result.hunks.extend(hunks.into_iter().map(left));
+        }
         if drawn.is_empty() {
             return Ok(result);
         }
@@ -124,7 +133,7 @@ impl Dispatch {
                 if told.outcome != Outcome::Left {
                     let verdicts = &self.review.verdicts;
                     let verdict = if told.outcome == Outcome::Partly { Verdict::Partly } else { Verdict::Undone };
-                    verdicts.judged(&hunk.by.session, verdict, &super::place(hunk));
+                    verdicts.judged(&hunk.by.session, &hunk.hunk, verdict, &super::place(hunk));
                 }
                 result.hunks.push(told);
             }
@@ -178,7 +187,7 @@ impl Dispatch {
             for (at, edit) in edits {
                 let (undone, left) = landings.remove(&at).unwrap_or_default();
                 let stays = stays.remove(&at).flatten();
-                parts[at].came = Some(Came { undone, left, stays, edit: Some(edit), refused: None });
+                parts[at].came = Some(Came { undone, left, stays, edit, refused: None });
             }
             let Some((refusal, misfit)) = halt else {
                 for at in gone {
@@ -289,12 +298,12 @@ impl Dispatch {
         Doing { change: FileChange { target, rewrite, label: label.to_owned(), fate }, did }
     }
 
-    /// Makes the changes of an undo, all or none of them; of each file, by its number, what was made.
+    /// Makes the changes of an undo, all or none of them; of each file, by its number, what was made (if anything).
     async fn land(
         &self,
         mut doings: Vec<(usize, Doing)>,
         heard: Arc<Heard>,
-    ) -> Result<BTreeMap<usize, UndoEdit>, Halt> {
+    ) -> Result<BTreeMap<usize, Option<UndoEdit>>, Halt> {
         if doings.is_empty() {
             return Ok(BTreeMap::new());
         }
@@ -350,24 +359,21 @@ impl Dispatch {
         let mut result = UndoResult::default();
         let came = self.redo_all(&redrawn, number).await;
         for (one, came) in redrawn.iter().zip(came) {
-            let (outcome, refused) = match came {
-                Ok(edit) => {
-                    result.edits.extend(edit);
-                    (Outcome::Restored, None)
-                }
-                Err(why) => (Outcome::Left, Some(why)),
-            };
             for hunk_id in &one.hunks {
-                let uri = one.target.uri.clone();
-                result.hunks.push(UndoneHunk { hunk_id: hunk_id.clone(), uri, outcome, why: refused.clone() });
+                let (outcome, why) = match &came {
+                    Ok((landing, _)) => restored(hunk_id, landing),
+                    Err(why) => (Outcome::Left, Some(why.clone())),
+                };
+                result.hunks.push(UndoneHunk { hunk_id: hunk_id.clone(), uri: one.target.uri.clone(), outcome, why });
             }
+            result.edits.extend(came.ok().and_then(|(_, edit)| edit));
         }
-        let restored = result.hunks.iter().filter(|hunk| hunk.outcome == Outcome::Restored);
+        let restored = result.hunks.iter().filter(|hunk| hunk.outcome != Outcome::Left);
         for hunk in restored {
             let selection = Selection { hunk: Some(hunk.hunk_id.clone()), ..Default::default() };
             for pending in checkpoints.pending(&selection) {
                 let verdicts = &self.review.verdicts;
-                verdicts.judged(&pending.by.session, Verdict::Restored, &super::place(&pending));
+                verdicts.judged(&pending.by.session, &pending.hunk, Verdict::Restored, &super::place(&pending));
             }
         }
         self.told_undo(&result);
@@ -375,17 +381,21 @@ impl Dispatch {
     }
 
     /// Brings back what an undo took away, as [`Dispatch::undo_all`] undoes: what came of each file.
-    async fn redo_all(&self, redrawn: &[Redrawn], number: u64) -> Vec<Result<Option<UndoEdit>, String>> {
+    async fn redo_all(&self, redrawn: &[Redrawn], number: u64) -> Vec<Result<(Landing, Option<UndoEdit>), String>> {
         let checkpoints = &self.workspace.checkpoints;
         for one in redrawn.iter().filter(|one| !matches!(one.did, Did::Nothing | Did::Deleted)) {
             self.look_at(one.page, &one.target).await;
         }
         let pages: Vec<u64> = redrawn.iter().map(|one| one.page).collect();
+        let landings: Arc<Mutex<BTreeMap<usize, Landing>>> = Arc::default();
         let heard: Arc<Heard> = {
-            let (book, pages) = (Arc::clone(checkpoints), pages.clone());
-            Arc::new(move |at, committed| book.redone(pages[at], Some(&Change::of(committed)), number))
+            let (book, pages, landings) = (Arc::clone(checkpoints), pages.clone(), Arc::clone(&landings));
+            Arc::new(move |at, committed| {
+                let restored = book.redone(pages[at], Some(&Change::of(committed)), number);
+                landings.lock().unwrap_or_else(PoisonError::into_inner).insert(at, restored);
+            })
         };
-        let mut came: Vec<Option<Result<Option<UndoEdit>, String>>> = redrawn.iter().map(|_| None).collect();
+        let mut came: Vec<Option<Result<_, String>>> = redrawn.iter().map(|_| None).collect();
         loop {
             let open = redrawn.iter().enumerate().filter(|(at, _)| came[*at].is_none());
             let doings = open.filter_map(|(at, one)| {
@@ -407,13 +417,13 @@ impl Dispatch {
             };
             let stuck = !edits.is_empty();
             for (at, edit) in edits {
-                came[at] = Some(Ok(Some(edit)));
+                let landing = landings.lock().unwrap_or_else(PoisonError::into_inner).remove(&at).unwrap_or_default();
+                came[at] = Some(Ok((landing, edit)));
             }
             match halt {
                 None => {
                     for (at, one) in came.iter_mut().enumerate().filter(|(_, one)| one.is_none()) {
-                        checkpoints.redone(pages[at], None, number);
-                        *one = Some(Ok(None));
+                        *one = Some(Ok((checkpoints.redone(pages[at], None, number), None)));
                     }
                 }
                 Some((refusal, Some(at))) if !stuck && of_the_person(&refusal) => {
@@ -437,16 +447,44 @@ fn of_the_person(refusal: &Refusal) -> bool {
 }
 
 /// What an undo made of a file, for a person.
-fn edit(committed: Committed) -> UndoEdit {
-    let Committed { target, fate, version_after, unsaved, unified_diff, .. } = committed;
+fn edit(committed: Committed) -> Option<UndoEdit> {
+    let Committed { target, fate, before, splices, executable, version_after, unsaved, unified_diff, .. } = committed;
+    if fate == Fate::Stays && before.is_some() && splices.is_empty() && executable.is_none() {
+        return None;
+    }
     let deleted = fate == Fate::Deleted;
     let uri = if let Fate::Moved { to } = fate { to.uri } else { target.uri };
-    UndoEdit { uri, version_after, unsaved, deleted, unified_diff }
+    Some(UndoEdit { uri, version_after, unsaved, deleted, unified_diff })
+}
+
+/// The name of a hunk in its file.
+fn id(hunk: &str) -> MarkId {
+    hunk.rsplit('.').next().and_then(|id| id.parse().ok()).unwrap_or_default()
+}
+
+/// Why something stays in so many places.
+fn yours(count: usize) -> String {
+    let places = if count == 1 { "1 place".to_owned() } else { format!("{count} places") };
+    format!("You have changed the same lines: {places} of it stays as you left it.")
+}
+
+/// What became of a hunk that was to be brought back, and why not all of it was.
+fn restored(hunk: &str, (came, left): &Landing) -> (Outcome, Option<String>) {
+    let id = id(hunk);
+    let left = left.iter().find_map(|left| match left {
+        Left::User(mark, count) => (*mark == id).then_some(*count),
+        Left::Under(..) => None,
+    });
+    match left {
+        None => (Outcome::Restored, None),
+        Some(count) if came.contains(&id) => (Outcome::Partly, Some(yours(count))),
+        Some(count) => (Outcome::Left, Some(yours(count))),
+    }
 }
 
 /// What became of a hunk, for a person.
 fn told(hunk: &Pending, came: &Came) -> UndoneHunk {
-    let id = hunk.hunk.rsplit('.').next().and_then(|id| id.parse::<MarkId>().ok()).unwrap_or_default();
+    let id = id(&hunk.hunk);
     let (mut outcome, mut why) = (Outcome::Undone, None);
     if let Some(refused) = &came.refused {
         (outcome, why) = (Outcome::Left, Some(refused.clone()));
@@ -464,8 +502,7 @@ fn told(hunk: &Pending, came: &Came) -> UndoneHunk {
         }
         Some(Left::User(_, count)) => {
             outcome = if came.undone.contains(&id) { Outcome::Partly } else { Outcome::Left };
-            let places = if *count == 1 { "1 place".to_owned() } else { format!("{count} places") };
-            why = Some(format!("You have changed the same lines: {places} of it stays as you left it."));
+            why = Some(yours(*count));
         }
         None if hunk.kind == Kind::File(Became::Created) && came.stays.is_some() => {
             outcome = Outcome::Partly;

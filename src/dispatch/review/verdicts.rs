@@ -52,19 +52,32 @@ pub struct Verdicts {
     dirty: AtomicBool,
 }
 
-/// By session: what was said of which place.
-type BySession = BTreeMap<String, Vec<(Verdict, String)>>;
+/// By session: what was said of which change.
+type BySession = BTreeMap<String, Vec<Said>>;
+
+/// What was said of a change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Said {
+    /// Which one: the same wherever its lines have moved to since, and of no other one whose lines came to stand there.
+    change: String,
+    verdict: Verdict,
+    /// Where it was when this was said.
+    place: String,
+}
 
 impl Verdicts {
-    /// A person judged a change of a session: where it is (`a.txt line 3`).
-    pub fn judged(&self, session: &str, verdict: Verdict, place: &str) {
+    /// A person judged a change (its name) of a session: where it is (`a.txt line 3`).
+    pub fn judged(&self, session: &str, change: &str, verdict: Verdict, place: &str) {
+        self.said(session, Said { change: change.to_owned(), verdict, place: short(place) });
+    }
+
+    fn said(&self, session: &str, one: Said) {
         let mut inner = self.lock();
         self.dirty.store(true, Ordering::Release);
         let said = inner.entry(session.to_owned()).or_default();
-        let place = short(place);
         // The last word counts.
-        said.retain(|(_, known)| *known != place);
-        said.push((verdict, place));
+        said.retain(|known| known.change != one.change);
+        said.push(one);
         let surplus = said.len().saturating_sub(REMEMBERED);
         said.drain(..surplus);
     }
@@ -74,8 +87,11 @@ impl Verdicts {
         let said = self.lock().remove(session)?;
         self.dirty.store(true, Ordering::Release);
         let mut kinds: BTreeMap<Verdict, Vec<String>> = BTreeMap::new();
-        for (verdict, place) in said {
-            kinds.entry(verdict).or_default().push(place);
+        for Said { verdict, place, .. } in said {
+            let places = kinds.entry(verdict).or_default();
+            if !places.contains(&place) {
+                places.push(place);
+            }
         }
         let undone = [Verdict::Undone, Verdict::Partly].iter().any(|verdict| kinds.contains_key(verdict));
         let parts: Vec<String> = kinds.into_iter().map(|(verdict, places)| part(verdict, &places)).collect();
@@ -106,8 +122,8 @@ impl Verdicts {
             Ok(kept) => {
                 let newer = std::mem::replace(&mut *self.lock(), kept);
                 for (session, said) in newer {
-                    for (verdict, place) in said {
-                        self.judged(&session, verdict, &place);
+                    for one in said {
+                        self.said(&session, one);
                     }
                 }
             }
@@ -143,10 +159,10 @@ mod tests {
     #[test]
     fn each_session_is_told_once_and_the_last_word_counts() {
         let verdicts = Verdicts::default();
-        verdicts.judged("one", Verdict::Undone, "a.txt line 3");
-        verdicts.judged("one", Verdict::Restored, "a.txt line 3");
-        verdicts.judged("one", Verdict::Kept, "b.txt lines 1-2");
-        verdicts.judged("two", Verdict::Undone, "c\n.txt");
+        verdicts.judged("one", "1.1", Verdict::Undone, "a.txt line 2");
+        verdicts.judged("one", "1.1", Verdict::Restored, "a.txt line 3");
+        verdicts.judged("one", "2.1", Verdict::Kept, "b.txt lines 1-2");
+        verdicts.judged("two", "3.1", Verdict::Undone, "c\n.txt");
         assert_eq!(
             verdicts.take("one").as_deref(),
             Some("Since then, of your changes the user kept b.txt lines 1-2; brought back a.txt line 3.")
@@ -158,7 +174,14 @@ mod tests {
                 "Since then, of your changes the user undid c .txt. Do not make what was undone again unless you are asked to."
             )
         );
-        verdicts.judged("one", Verdict::Kept, "a");
+        // Another change that came to stand in the same place.
+        verdicts.judged("one", "1.1", Verdict::Undone, "a.txt line 3");
+        verdicts.judged("one", "1.2", Verdict::Kept, "a.txt line 3");
+        verdicts.judged("one", "1.3", Verdict::Kept, "a.txt line 3");
+        let words = "Since then, of your changes the user kept a.txt line 3; undid a.txt line 3. Do not make what was undone \
+                     again unless you are asked to.";
+        assert_eq!(verdicts.take("one").as_deref(), Some(words));
+        verdicts.judged("one", "1.1", Verdict::Kept, "a");
         verdicts.forget("one");
         assert_eq!(verdicts.take("one"), None);
     }
@@ -167,12 +190,12 @@ mod tests {
     fn what_is_not_told_yet_is_kept_and_only_once() {
         let verdicts = Verdicts::default();
         assert_eq!(verdicts.to_keep(), None);
-        verdicts.judged("one", Verdict::Changed, "a.txt line 3");
-        verdicts.judged("two", Verdict::Partly, "b.txt line 1");
+        verdicts.judged("one", "1.1", Verdict::Changed, "a.txt line 3");
+        verdicts.judged("two", "2.1", Verdict::Partly, "b.txt line 1");
         let kept = verdicts.to_keep().unwrap();
         assert_eq!(verdicts.to_keep(), None);
         let later = Verdicts::default();
-        later.judged("two", Verdict::Restored, "b.txt line 1");
+        later.judged("two", "2.1", Verdict::Restored, "b.txt line 1");
         later.restore(kept);
         assert_eq!(
             later.take("one").as_deref(),
@@ -191,7 +214,7 @@ mod tests {
     fn the_words_are_bounded() {
         let verdicts = Verdicts::default();
         for number in 0..5000 {
-            verdicts.judged("one", Verdict::Kept, &format!("{number} {}", "é".repeat(1000)));
+            verdicts.judged("one", &number.to_string(), Verdict::Kept, &format!("{number} {}", "é".repeat(1000)));
         }
         let words = verdicts.take("one").unwrap();
         assert!(words.len() < NAMED * (WORDS + 20) + 200, "{}", words.len());

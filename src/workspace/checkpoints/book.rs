@@ -272,6 +272,17 @@ impl Checkpoints {
         out
     }
 
+    /// The files of what is selected that are not there any more, by nobody's change that is known here, with the names of
+    /// the hunks.
+    pub fn missing(&self, selection: &Selection) -> Vec<(Target, Vec<String>)> {
+        let mut book = self.lock();
+        let missing = book.pages.values_mut().filter(|page| page.missing).filter_map(|page| {
+            let hunks: Vec<String> = page.selected(selection).into_iter().map(|id| page.name(id)).collect();
+            (!hunks.is_empty()).then(|| (page.target.clone(), hunks))
+        });
+        missing.collect()
+    }
+
     /// What is to be undone, file by file. Changes nothing.
     pub fn draw(&self, selection: &Selection) -> Vec<Drawn> {
         let mut book = self.lock();
@@ -401,12 +412,14 @@ impl Checkpoints {
         out
     }
 
-    /// The undo of an undo has landed, as `change` where something was to be changed.
-    pub fn redone(&self, page: u64, change: Option<&Change>, undo: u64) {
+    /// The undo of an undo has landed, as `change` where something was to be changed. Of what lines came back, and what
+    /// stays as the user has it.
+    pub fn redone(&self, page: u64, change: Option<&Change>, undo: u64) -> (BTreeSet<MarkId>, Vec<Left>) {
         let mut book = self.lock();
         let stamp = book.stamped();
-        let Some(page) = book.pages.get_mut(&page) else { return };
-        let Some(at) = page.undos.iter().position(|undone| undone.undo == undo) else { return };
+        let mut came = (BTreeSet::new(), Vec::new());
+        let Some(page) = book.pages.get_mut(&page) else { return came };
+        let Some(at) = page.undos.iter().position(|undone| undone.undo == undo) else { return came };
         let Undone { ledger, fates, did, .. } = page.undos.remove(at);
         if let Some(change) = change {
             page.runs(change);
@@ -415,6 +428,7 @@ impl Checkpoints {
             page.advance(change);
         }
         if let Some(Ok(redo)) = ledger.and_then(|number| page.ledger.redo(number)) {
+            came = (redo.undone.clone(), redo.left.clone());
             page.ledger.undone(redo);
         }
         if let Some(change) = change.filter(|_| did != Did::Created) {
@@ -434,6 +448,7 @@ impl Checkpoints {
         page.stamp = stamp;
         page.dirty = true;
         self.index(&mut book);
+        came
     }
 
     /// What is to be kept from now on and what no longer, by the names of its parts: all that changed since this was

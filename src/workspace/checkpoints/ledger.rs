@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use super::left::left;
 use super::revert::revert;
 use crate::text::{LineBreaks, Shifts, Splice, Stick, Text, diff};
 
@@ -95,7 +96,7 @@ pub enum Left {
 pub struct Undo {
     /// The text afterwards.
     pub text: Text,
-    /// The marks that would be gone.
+    /// The marks that would be gone; where an undo is undone, those of it that would be there again.
     pub undone: BTreeSet<MarkId>,
     /// What would stay.
     pub left: Vec<Left>,
@@ -447,7 +448,8 @@ impl Ledger {
         kept.map(|undone| undone.gone.iter().copied().collect()).unwrap_or_default()
     }
 
-    /// What undoing an undo would do; an error names the call that has changed what it would bring back.
+    /// What undoing an undo would do: of what would be brought back, and what would stay as the user has it. An error names
+    /// the call that has changed what it would bring back.
     pub fn redo(&self, undo: u64) -> Option<Result<Undo, By>> {
         let kept = self.undone.iter().find(|undone| undone.id == undo)?;
         let mut after = self.clone();
@@ -458,6 +460,7 @@ impl Ledger {
         let text = Text::new(&reverted.text, self.text.breaks());
         back.resynced(&text);
         back.only(&kept.gone, &self.marks);
+        let left = left(&kept.marks, &kept.gone, (&kept.before, &kept.after, &now));
         let newer = self.marks.iter().filter(|mark| mark.id >= kept.next);
         let changes = diff::splices(&now, &reverted.text);
         let changed = |mark: &&Mark| changes.iter().any(|splice| touches(&splice.range, &mark.at));
@@ -466,18 +469,24 @@ impl Ledger {
         }
         let mut moved = self.clone();
         moved.user(&changes);
-        let restored = back.marks.iter().map(|mark| mark.id).collect();
-        let known: BTreeSet<MarkId> = back.marks.iter().map(|mark| mark.id).collect();
-        let newer: Vec<Mark> = moved.marks.into_iter().filter(|mark| !known.contains(&mark.id)).collect();
+        let newer = |back: &Ledger| -> Vec<Mark> {
+            let known: BTreeSet<MarkId> = back.marks.iter().map(|mark| mark.id).collect();
+            moved.marks.iter().filter(|mark| !known.contains(&mark.id)).cloned().collect()
+        };
+        let others = newer(&back);
         let meets = |mark: &&Mark| {
-            newer.iter().find(|new| new.under.is_none() && mark.under.is_none() && touches(&new.at, &mark.at))
+            others.iter().find(|new| new.under.is_none() && mark.under.is_none() && touches(&new.at, &mark.at))
         };
         if let Some(clash) = back.marks.iter().find_map(|mark| meets(&mark)) {
             return Some(Err(clash.by.clone()));
         }
-        after.marks = back.marks.into_iter().chain(newer).collect();
+        // Of what stays as the user has it, nothing is there that could be judged.
+        left.iter().filter(|(.., all)| *all).for_each(|(id, ..)| back.forget(*id));
+        let restored = back.marks.iter().map(|mark| mark.id).filter(|id| kept.gone.contains(id)).collect();
+        let others = newer(&back);
+        after.marks = back.marks.into_iter().chain(others).collect();
         after.text = text.clone();
-        let left = if reverted.left > 0 { vec![Left::User(0, reverted.left)] } else { Vec::new() };
+        let left = left.into_iter().map(|(id, count, _)| Left::User(id, count)).collect();
         Some(Ok(Undo { text, undone: restored, left, after }))
     }
 

@@ -55,6 +55,50 @@ pub(in crate::workspace) fn revert(before: &str, after: &str, now: &str) -> Reve
     Reverted { text: out, left, taken }
 }
 
+/// A stretch of a change that was to be taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::workspace) struct Stretch {
+    /// What it has in `before`, in bytes.
+    pub(in crate::workspace) at: Range<usize>,
+    /// It stays, since others changed the very lines.
+    pub(in crate::workspace) left: bool,
+}
+
+impl Stretch {
+    /// Which of some places, apart from one another, have a part in it.
+    pub(in crate::workspace) fn among<'a>(&self, places: &'a [Range<usize>]) -> impl Iterator<Item = usize> + 'a {
+        let Range { start, end } = self.at;
+        // What takes lines out is that of whoever has nothing there, if somebody has.
+        let here = start == end && places.contains(&self.at);
+        let meets = move |place: &Range<usize>| match (start == end, place.is_empty()) {
+            (true, _) if here => *place == (start..end),
+            (false, false) => place.start < end && start < place.end,
+            _ => place.start <= end && start <= place.end,
+        };
+        places.iter().enumerate().filter(move |(_, place)| meets(place)).map(|(at, _)| at)
+    }
+}
+
+/// What [`revert`] takes back and what it leaves, in the order of the text.
+pub(in crate::workspace) fn stretches(before: &str, after: &str, now: &str) -> Vec<Stretch> {
+    let (befores, afters, nows) = (lines(before), lines(after), lines(now));
+    let ours = changes(&contents(&afters), &contents(&nows));
+    let ours: Vec<&Change> = ours.iter().filter(|change| !change.old.is_empty()).collect();
+    let (mut line, mut byte, mut next) = (0, 0, 0);
+    let mut stretch = |change: &Change| {
+        byte += befores[line..change.new.start].iter().map(|line| line.len()).sum::<usize>();
+        let start = byte;
+        byte += befores[change.new.clone()].iter().map(|line| line.len()).sum::<usize>();
+        line = change.new.end;
+        while ours.get(next).is_some_and(|our| our.old.end <= change.old.start) {
+            next += 1;
+        }
+        let left = now != after && ours.get(next).is_some_and(|our| our.old.start < change.old.end);
+        Stretch { at: start..byte, left }
+    };
+    changes(&afters, &befores).iter().map(&mut stretch).collect()
+}
+
 fn contents<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     lines.iter().map(|line| line.trim_end_matches(['\r', '\n'])).collect()
 }
@@ -189,6 +233,27 @@ mod tests {
         check("a b c", "a c", "a user c", "a b user c", 0);
         check("a b c", "a c", "a d", "a b d", 0);
         check("a b c", "a c", "c", "b c", 0);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_stays_is_told_stretch_by_stretch(texts in proptest::collection::vec("([a-c]\n){0,8}[a-c]?", 3)) {
+            let [before, after, now] = &texts[..] else { unreachable!() };
+            let reverted = revert(before, after, now);
+            let stretches = stretches(before, after, now);
+            let left = stretches.iter().filter(|stretch| stretch.left).count();
+            proptest::prop_assert_eq!((left, stretches.len() - left), (reverted.left, reverted.taken));
+        }
+    }
+
+    #[test]
+    fn a_stretch_is_of_the_places_that_have_a_part_in_it() {
+        let places = [0..4, 4..4, 4..8, 12..16];
+        for (at, expected) in
+            [(0..2, vec![0]), (4..4, vec![1]), (2..6, vec![0, 1, 2]), (8..8, vec![2]), (9..11, vec![])]
+        {
+            assert_eq!(Stretch { at: at.clone(), left: false }.among(&places).collect::<Vec<_>>(), expected, "{at:?}");
+        }
     }
 
     #[test]

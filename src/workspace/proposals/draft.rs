@@ -6,7 +6,7 @@ use std::ops::Range;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use crate::text::{Splice, Text, diff};
-use crate::workspace::checkpoints::{By, Ledger, Left, Mark, MarkId, revert};
+use crate::workspace::checkpoints::{By, Ledger, Left, Mark, MarkId, revert, stretches};
 use crate::workspace::commit::{Fate, LineSpan};
 use crate::workspace::paths::Target;
 
@@ -225,6 +225,17 @@ impl Draft {
         (self.with(&pick).0, fate)
     }
 
+    /// Whether a real text that grew out of the one it stands on has these hunks in it.
+    pub(super) fn is_in(&self, pick: &Pick, real: &Text) -> bool {
+        let (accepted, fate) = self.accepted(pick);
+        let Some(base) = self.base.as_ref().filter(|_| fate == Fate::Stays) else { return false };
+        let (base, accepted, real) = (base.to_string(), accepted.to_string(), real.to_string());
+        let out = revert(&base, &accepted, &real);
+        let adds = || stretches(&accepted, &base, &base).iter().any(|stretch| !stretch.at.is_empty());
+        // Where lines only go away, what tells is that they cannot any more.
+        out.left == 0 && out.taken > 0 && (adds() || revert(&accepted, &base, &real).left > 0)
+    }
+
     /// What is still proposed once these hunks were accepted and the real file holds `now`; the names of the hunks that
     /// are in it.
     pub(super) fn after(mut self, pick: &Pick) -> (Option<Draft>, BTreeSet<MarkId>) {
@@ -325,7 +336,7 @@ impl Draft {
         let merged = revert(&proposed, &before, &now);
         let mut draft = Draft { base: Some(real.clone()), ..self.clone() };
         draft.ledger.resynced(&Text::new(&merged.text, real.breaks()));
-        let stale = if merged.left > 0 { self.stale(&before, &now) } else { BTreeMap::new() };
+        let stale = if merged.left > 0 { self.stale(&proposed, &before, &now) } else { BTreeMap::new() };
         let dead: BTreeSet<MarkId> = stale.iter().filter(|(_, whole)| **whole).map(|(id, _)| *id).collect();
         draft.ledger.keep(&dead);
         let renamed = !draft.fits();
@@ -347,14 +358,18 @@ impl Draft {
     }
 
     /// The marks that do not fit where the user has changed the text from `before` to `now`; whether nothing of one does.
-    fn stale(&self, before: &str, now: &str) -> BTreeMap<MarkId, bool> {
-        let tops = self.ledger.marks().iter().filter(|mark| mark.under.is_none());
-        let fits = |mark: &Mark| {
-            let alone = self.with(&Pick { marks: BTreeSet::from([mark.id]), fate: false }).0.to_string();
-            let merged = revert(&alone, before, now);
-            (merged.left > 0).then_some((mark.id, merged.taken == 0))
-        };
-        tops.filter_map(fits).collect()
+    fn stale(&self, proposed: &str, before: &str, now: &str) -> BTreeMap<MarkId, bool> {
+        let tops: Vec<&Mark> = self.ledger.marks().iter().filter(|mark| mark.under.is_none()).collect();
+        let places: Vec<Range<usize>> = tops.iter().map(|mark| mark.at.clone()).collect();
+        let mut fits = vec![(false, false); tops.len()];
+        for stretch in stretches(proposed, before, now) {
+            for at in stretch.among(&places) {
+                let (left, taken) = &mut fits[at];
+                *if stretch.left { left } else { taken } = true;
+            }
+        }
+        let stale = tops.iter().zip(fits).filter(|(_, (left, _))| *left);
+        stale.map(|(mark, (_, taken))| (mark.id, !taken)).collect()
     }
 
     /// Whether the text without all marks is the one that it stands on.

@@ -11,7 +11,7 @@ use crate::workspace::{Refusal, RefusalKind, Workspace};
 use super::draft::{Draft, Pick};
 use super::layer::refresh_all;
 use super::shares::Shares;
-use super::stack::{Selector, Stack};
+use super::stack::{Doubt, Selector, Stack};
 
 /// Of what the person wrote instead, at most so many bytes of diff are told to the model.
 const MAX_DIFF: usize = 2000;
@@ -161,23 +161,22 @@ fn with_text(
     Ok((edited, pick, changed))
 }
 
-/// These hunks are in the real file now. Their names; none where the session was closed or began anew meanwhile. Blocking.
+/// These hunks are in the real file now. Their names, also where the session was closed or began anew meanwhile. Blocking.
 pub fn accepted(accepting: Accepting, committed: &Committed) -> Vec<String> {
-    let Accepting { draft, pick, edited, busy, .. } = accepting;
-    let shown = draft.place().shown.clone();
+    let words = accepting.words();
+    let Accepting { draft, pick, busy, .. } = accepting;
     let workspace = busy.workspace.clone();
     let settle = |stack: &mut Stack| {
         let names = stack.accepted(&draft, &pick, committed.before.as_ref());
-        let what = told(&draft, &pick);
-        let how = edited.map_or_else(String::new, |diff| {
-            format!(", with changes of the person's, which are:\n{}", cut(diff.trim_end(), MAX_DIFF))
-        });
-        stack.tell(format!("a person accepted {what} {shown}; it is applied now{how}"));
+        stack.tell(words);
         names
     };
     let proposals = &workspace.proposals;
     let names = proposals.in_turn(&busy.session, || proposals.with_same(&busy.session, busy.born, settle));
-    names.unwrap_or_default()
+    names.unwrap_or_else(|| {
+        let (_, applied) = draft.clone().after(&pick);
+        applied.into_iter().map(|hunk| draft.name(hunk)).collect()
+    })
 }
 
 /// Drops hunks. Blocking.
@@ -244,6 +243,22 @@ fn cut(text: &str, max: usize) -> String {
 }
 
 impl Accepting {
+    /// What the model is told of it.
+    fn words(&self) -> String {
+        let (what, shown) = (told(&self.draft, &self.pick), &self.draft.place().shown);
+        let how = self.edited.as_ref().map_or_else(String::new, |diff| {
+            format!(", with changes of the person's, which are:\n{}", cut(diff.trim_end(), MAX_DIFF))
+        });
+        format!("a person accepted {what} {shown}; it is applied now{how}")
+    }
+
+    /// Nobody knows whether it came into the file: once it is seen there, it is accepted.
+    pub fn in_doubt(&self) {
+        let (draft, pick, edited) = (self.draft.clone(), self.pick.clone(), self.edited.is_some());
+        let doubt = Doubt { draft, pick, edited, words: self.words() };
+        self.busy.workspace.proposals.with_same(&self.busy.session, self.busy.born, |stack| stack.doubt(doubt));
+    }
+
     /// Of which file.
     pub fn target(&self) -> &Target {
         &self.change.target

@@ -1,6 +1,6 @@
 //! All that one session proposes. Pure: the real texts come from outside.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::text::{BOM, Splice, Text};
 use crate::workspace::checkpoints::{By, MarkId};
@@ -27,6 +27,8 @@ pub struct Stack {
     pub(super) last: u64,
     /// The numbers of drafts that are being accepted at this moment.
     busy: BTreeSet<u64>,
+    /// What was to be accepted, by the number of its draft, where nobody knows whether it came into the file.
+    doubts: BTreeMap<u64, Doubt>,
     news: VecDeque<String>,
     /// So much news gave way.
     lost: usize,
@@ -34,6 +36,17 @@ pub struct Stack {
     pub(super) known: bool,
     /// Differs from that of every other stack, those of the same session included that were there before it.
     pub(super) born: u64,
+}
+
+/// Hunks on their way into a file of which nothing was heard any more.
+#[derive(Debug, Clone)]
+pub(super) struct Doubt {
+    pub(super) draft: Draft,
+    pub(super) pick: Pick,
+    /// They have a text of the person's in them.
+    pub(super) edited: bool,
+    /// What the model is told when they are there.
+    pub(super) words: String,
 }
 
 /// How a real text is there.
@@ -188,6 +201,18 @@ impl Stack {
         if self.busy.contains(&draft.number) {
             return false;
         }
+        let number = draft.number;
+        if let Some(doubt) = self.doubts.get(&number)
+            && real.is_some_and(|real| doubt.draft.is_in(&doubt.pick, real))
+            && let Some(Doubt { draft, pick, edited, words }) = self.doubts.remove(&number)
+        {
+            // More may be proposed by now, which stays so.
+            let draft = if edited { draft } else { self.drafts[at].clone() };
+            self.accepted(&draft, &pick, draft.base.as_ref());
+            self.tell(words);
+            self.rebase(key, real, standing);
+            return true;
+        }
         let (shown, awaits) = (draft.place().shown.clone(), draft.awaits);
         let Rebased { draft, stale, renamed } = draft.rebased(real);
         if awaits && !standing.open && !stale.is_empty() {
@@ -223,8 +248,9 @@ impl Stack {
             }
             let mut pick = draft.all();
             if let Some(name) = &selector.hunk {
-                let hunk = name.strip_prefix(&format!("p{}.", draft.number)).and_then(|hunk| hunk.parse().ok());
-                let Some(hunk) = hunk else { continue };
+                let hunk = name.rsplit('.').next().and_then(|hunk| hunk.parse().ok());
+                // `p1.+2` is a number, but the name of nothing.
+                let Some(hunk) = hunk.filter(|hunk| draft.name(*hunk) == *name) else { continue };
                 pick = both(&pick, &draft.one(hunk));
             }
             if let Some(call) = &selector.call {
@@ -254,7 +280,13 @@ impl Stack {
 
     /// These drafts are being accepted from now on: nothing else happens to them until it is over.
     pub(super) fn begin(&mut self, number: u64) {
+        self.doubts.remove(&number);
         self.busy.insert(number);
+    }
+
+    /// Nobody knows whether these are in the file; until that is seen they are proposed as before.
+    pub(super) fn doubt(&mut self, doubt: Doubt) {
+        self.doubts.insert(doubt.draft.number, doubt);
     }
 
     /// That is over.
@@ -267,6 +299,7 @@ impl Stack {
     pub fn accepted(&mut self, draft: &Draft, pick: &Pick, before: Option<&Text>) -> Vec<String> {
         self.end(draft.number);
         let number = draft.number;
+        self.doubts.remove(&number);
         let Some(at) = self.drafts.iter().position(|draft| draft.number == number) else { return Vec::new() };
         let draft = draft.rebased(before.map(bare).as_ref()).draft.unwrap_or_else(|| draft.clone());
         let named = draft.clone();
@@ -303,6 +336,12 @@ impl Stack {
     pub(super) fn become_as(&mut self, copy: Stack) -> bool {
         let same = self.born == copy.born;
         if same {
+            let marks = |drafts: &[Draft], number: u64| {
+                drafts.iter().find(|draft| draft.number == number).map(|draft| draft.ledger.marks().to_vec())
+            };
+            // With more in it, it is not the one any more that the person has put a text of theirs in.
+            let (old, new) = (&self.drafts, &copy.drafts);
+            self.doubts.retain(|number, doubt| !doubt.edited || marks(old, *number) == marks(new, *number));
             (self.drafts, self.last) = (copy.drafts, copy.last);
         }
         same

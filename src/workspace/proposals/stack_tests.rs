@@ -122,6 +122,49 @@ fn nothing_else_happens_to_what_is_being_accepted() {
 }
 
 #[test]
+fn what_was_in_doubt_is_accepted_once_it_is_seen() {
+    // A line is put in, one is another, one goes; then the editor shows it late, with what the user typed before and after.
+    for (line, landed) in
+        [("one\nnew\ntwo\nthree\n", true), ("one\n2\nthree\n", true), ("one\nthree\n", true), ("", false)]
+    {
+        let mut stack = Stack::default();
+        let typed = "zero\none\ntwo\nthree\n";
+        let base = text("one\ntwo\nthree\n");
+        let proposed = if landed { line } else { "one\nnew\ntwo\nthree\n" };
+        let propose = |stack: &mut Stack, call: &str, to: &str| {
+            let Over::Text(now) = stack.over(&key("a")) else { return propose_over(stack, call, &base, to) };
+            propose_over(stack, call, &now, to);
+        };
+        propose(&mut stack, "c1", proposed);
+        let number = stack.drafts[0].number;
+        let (draft, pick) = (stack.drafts[0].clone(), stack.drafts[0].all());
+        stack.doubt(Doubt { draft, pick, edited: false, words: "it is there".into() });
+        stack.rebase(&key("a"), Some(&text(typed)), Standing::default());
+        assert_eq!((stack.drafts.len(), stack.take_news()), (1, Vec::new()), "{line:?}");
+        // What is proposed meanwhile stays proposed.
+        let more = seen(&stack, "a").replace("three", "3");
+        propose(&mut stack, "c2", &more);
+        let real = if landed { format!("zero\n{proposed}four\n") } else { format!("{typed}four\n") };
+        stack.rebase(&key("a"), Some(&text(&real)), Standing::default());
+        let news = stack.take_news();
+        assert_eq!(news, if landed { vec!["it is there".to_owned()] } else { Vec::new() }, "{line:?}");
+        assert_eq!(stack.drafts[0].hunks().len(), if landed { 1 } else { 2 }, "{line:?}");
+        assert_eq!(stack.drafts[0].number, number);
+        let expected = format!("zero\n{proposed}four\n").replace("three", "3");
+        assert_eq!(seen(&stack, "a"), expected, "{line:?}");
+    }
+}
+
+fn propose_over(stack: &mut Stack, call: &str, now: &Text, to: &str) {
+    let splices = crate::text::diff::splices(&now.to_string(), to);
+    let (target, empty, fate) = (target("a"), text(""), Fate::Stays);
+    let real = stack.drafts.first().and_then(|draft| draft.base.clone()).unwrap_or_else(|| now.clone());
+    let standing = Standing::default();
+    let proposed = Proposed { target: &target, fate: &fate, real: Some(&real), splices: &splices, empty, standing };
+    stack.propose(&proposed, &by(call)).unwrap();
+}
+
+#[test]
 fn news_are_told_once_and_bounded() {
     let mut stack = stack();
     for number in 0..MAX_NEWS + 2 {

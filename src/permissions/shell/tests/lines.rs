@@ -81,7 +81,8 @@ fn no_wrapper_makes_a_line_better() {
         for wrapper in LINES.iter().skip(turn % 24).step_by(24) {
             wrong.extend(better(&line, &alone, &wrapper.replace('@', &single(&line))));
         }
-        if line.contains("<<") {
+        // What fails in one line of a text leaves out the rest of that line; in a compound it leaves out all of it.
+        if line.contains("<<") || line.contains('\n') {
             continue;
         }
         let inner = if line.contains('#') { format!("{line}\n") } else { line.clone() };
@@ -94,8 +95,10 @@ fn no_wrapper_makes_a_line_better() {
 
 #[test]
 fn no_prefix_makes_a_command_better() {
-    const OWN: &[&str] =
-        &["cd", "test", "[", "export", "set", "read", "trap", "type", "command", "alias", "jobs", "wait", "!", "time", "coproc"];
+    const OWN: &[&str] = &[
+        "cd", "test", "[", "export", "set", "read", "trap", "type", "command", "alias", "jobs", "wait", "!", "time",
+        "coproc",
+    ];
     let mut wrong = Vec::new();
     for (turn, (_, line, _)) in rows().into_iter().enumerate() {
         let plain = !line.contains([';', '|', '&', '(', '<', '>', '\n', '`', '#', '=', '$', '{', '*']);

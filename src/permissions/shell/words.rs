@@ -116,7 +116,7 @@ impl Walker<'_> {
                     let words = self.expand(elements);
                     for element in elements {
                         // `([index]=value)`
-                        if let Some((index, _)) = element.raw.strip_prefix('[').and_then(|rest| rest.split_once("]")) {
+                        if let Some((index, _)) = element.raw.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
                             self.subscript(index);
                         }
                     }

@@ -10,6 +10,7 @@ mod names;
 mod policy;
 mod rules;
 pub mod shell;
+mod steering;
 mod suggest;
 
 use std::collections::BTreeMap;

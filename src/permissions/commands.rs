@@ -7,7 +7,7 @@
 
 use super::lines::{Line, Step};
 use super::shell::Word;
-use super::{arity, glob};
+use super::{arity, glob, steering};
 
 /// Characters by which a shell makes more of a line than one command.
 const SHELL: &[char] = &['|', '&', ';', '\n', '`', '$', '(', ')', '<', '>', '{', '}'];
@@ -107,7 +107,15 @@ fn fits(pattern: &str, step: &Step) -> bool {
     let Some(said) = arity::words(&begin) else { return false };
     let same = |(said, word): (&String, &Word)| matches!(word, Word::Known(known) if known == said);
     let count = if whole { said.len() == step.words.len() } else { said.len() <= step.words.len() };
-    count && said.iter().zip(&step.words).all(same)
+    let told = |word: &Word| match word {
+        Word::Known(_) => true,
+        // It may turn out to be an option, which makes it another command.
+        Word::Unknown(text) => text.starts_with(|c: char| c.is_ascii_alphanumeric()) && !text.contains(['$', '`']),
+    };
+    let behind = step.words.get(said.len()..).unwrap_or_default();
+    let steered =
+        !whole && (!behind.iter().all(told) || steering::steers(step.words.iter().map(Word::text), said.len()));
+    count && !steered && said.iter().zip(&step.words).all(same)
 }
 
 /// Whether some text may give a variable to a command: `NAME=value` where a command begins.

@@ -3,7 +3,7 @@
 use super::effects::Verdict;
 use super::walk::{Table, walked};
 use super::{Scene, programs};
-use crate::permissions::arity;
+use crate::permissions::{arity, steering};
 
 /// How each command of a line begins, in the order of the line, if a consent may be given for all lines with commands
 /// that begin so: those the table of [`arity`] knows by their first words, those that only look by all of theirs.
@@ -28,6 +28,12 @@ pub(super) fn shared_by(line: &str, scene: &Scene, table: Table) -> Option<Vec<V
             return None;
         }
         commands.push(match arity::shared(&line) {
+            // The words behind it make it another command.
+            Some(prefix)
+                if steering::single(words) || steering::steers(words.iter().map(String::as_str), prefix.len()) =>
+            {
+                return None;
+            }
             Some(prefix) => prefix,
             // The table would take another command for the same one, were it in it.
             None if *looks && !arity_knows(words) => words.clone(),

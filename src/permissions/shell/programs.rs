@@ -22,6 +22,7 @@ mod text;
 
 use super::effects::{Effects, Invocation, Verdict};
 use options::known;
+pub(super) use options::may_be_option;
 use rows::{Row, Verbs};
 use sheet::Sheet;
 
@@ -73,7 +74,8 @@ const FOLDERS: &[&str] = &[
     "/run/current-system/sw/bin",
 ];
 
-/// Programs that tell their version or their usage when that is all they are asked.
+/// Programs that tell their version or their usage when that is all they are asked, and run nothing of the repository
+/// for it (`pytest` loads its plugins first, `mvn` takes options of the virtual machine from `.mvn`).
 const PROBED: &[&str] = &[
     "ansible",
     "apt",
@@ -119,7 +121,6 @@ const PROBED: &[&str] = &[
     "lua",
     "make",
     "meson",
-    "mvn",
     "mypy",
     "mysql",
     "nginx",
@@ -138,7 +139,6 @@ const PROBED: &[&str] = &[
     "podman",
     "poetry",
     "psql",
-    "pytest",
     "python",
     "python3",
     "redis-cli",

@@ -4,6 +4,7 @@
 mod bounds;
 mod commands;
 mod consents;
+mod lines;
 mod wrapping;
 
 use super::effects::{Effects, Invocation, Runs, Verdict, Word};

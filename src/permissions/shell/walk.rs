@@ -1,6 +1,7 @@
 //! The walk over a line: every command in it, wherever it stands, in the order in which it would run, with what is
 //! known of the shell at that place.
 
+mod bodies;
 mod builtins;
 mod escapes;
 pub(super) mod grammar;
@@ -12,13 +13,15 @@ mod scan;
 mod second;
 pub(super) mod state;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::rc::Rc;
 
 use super::effects::{Effects, Invocation, Verdict, Word};
 use super::{Analysis, Scene, Simple, Touched};
 use crate::permissions::names::invisible;
-use grammar::{AndOr, Command, Head, Joint, Op, Pipeline, Redirect, Script, Target, Term, What};
+use bodies::Frame;
+use grammar::{AndOr, Command, Joint, Op, Pipeline, Redirect, Script, Target, Term, What};
 use state::{Feed, Function, State, both};
 
 /// What the programs are judged by.
@@ -72,6 +75,16 @@ pub(super) struct Walker<'a> {
     downloads: usize,
     /// Functions that nothing has called yet, with what was known where they are defined.
     uncalled: Vec<(String, Rc<Command>, State)>,
+    /// The functions and loops around this place.
+    frames: Vec<Frame>,
+    /// Variables that were made read-only: what is assigned to them later may be refused.
+    fixed: BTreeSet<String>,
+    /// Variables that were made arrays: what looks like a list of elements is taken for one then.
+    arrays: BTreeSet<String>,
+    /// Whether something in this line of text may have failed so that the rest of it is left out.
+    fails: bool,
+    /// What was assigned behind that, and whether it can only be a number.
+    doubtful: Vec<(String, bool)>,
     /// Bytes that words have become.
     pub grown: usize,
     /// How often something was found that does more than look.
@@ -106,6 +119,11 @@ pub(super) fn walked<'a>(line: &str, scene: &'a Scene, table: Table) -> Walker<'
         forks: 0,
         downloads: 0,
         uncalled: Vec::new(),
+        frames: Vec::new(),
+        fixed: BTreeSet::new(),
+        arrays: BTreeSet::new(),
+        fails: false,
+        doubtful: Vec::new(),
         grown: 0,
         raised: 0,
         guessing: false,
@@ -210,7 +228,15 @@ impl Walker<'_> {
         if let Some(why) = fault {
             self.unclear(why);
         }
-        self.script(&read.script);
+        for list in &read.script.lists {
+            if self.work == 0 {
+                break;
+            }
+            self.list(list);
+            if list.ends_line {
+                self.line_left_out();
+            }
+        }
         if broken {
             self.rough(text);
         }
@@ -241,9 +267,13 @@ impl Walker<'_> {
             return;
         }
         let outside = self.state.clone();
+        let (fails, doubtful) = (self.fails, self.doubtful.len());
         self.state.feed = feed;
         self.script(script);
         self.state = outside;
+        // What fails in a process of its own ends that alone.
+        self.fails = fails;
+        self.doubtful.truncate(doubtful);
         self.depth -= 1;
     }
 
@@ -394,106 +424,6 @@ impl Walker<'_> {
         }
     }
 
-    fn turns(&mut self, head: &Head, body: &Script) {
-        self.plain = false;
-        let before = self.state.clone();
-        let over = match head {
-            Head::Each { words: Some(words), .. } => self.expand(words),
-            Head::Each { words: None, .. } => {
-                self.state.arguments.clone().unwrap_or_else(|| vec![Word::Unknown("$@".to_owned())])
-            }
-            _ => Vec::new(),
-        };
-        let known = over.iter().all(|word| matches!(word, Word::Known(_)));
-        if let Head::Each { name, .. } = head
-            && known
-            && (1..=UNROLLED).contains(&over.len())
-        {
-            // What each turn changes is known in the next.
-            for word in over {
-                self.assign(name, state::Value::Known(word.text().to_owned()));
-                self.script(body);
-            }
-            return self.state.or(&before);
-        }
-        // The first turn is as the line stands, the later ones with what the earlier have changed.
-        self.turn(head, &over, body);
-        self.state.or(&before);
-        let changes = scan::changes(head, body);
-        if changes.any() {
-            if changes.unknown || !self.state.functions.is_empty() {
-                self.state.forget();
-            }
-            for name in &changes.numbers {
-                if self.state.vars.contains_key(name) {
-                    self.state.vars.insert(name.clone(), state::Value::Number);
-                }
-            }
-            for name in &changes.names {
-                self.state.vars.insert(name.clone(), state::Value::Unknown);
-            }
-            if changes.folder {
-                self.state.folders = None;
-            }
-            self.turn(head, &over, body);
-            self.state.or(&before);
-        }
-    }
-
-    fn turn(&mut self, head: &Head, over: &[Word], body: &Script) {
-        match head {
-            Head::While(condition) => self.script(condition),
-            Head::Count(parts) => self.arithmetic(parts),
-            Head::Each { name, .. } => self.assign(name, common(over)),
-        }
-        self.script(body);
-    }
-
-    fn define(&mut self, name: Option<&str>, body: &Rc<Command>) {
-        self.plain = false;
-        self.uncalled.push((name.unwrap_or_default().to_owned(), Rc::clone(body), self.state.clone()));
-        match name {
-            Some(name) => {
-                let function = Function { bodies: vec![Rc::clone(body)], definite: true };
-                self.state.functions.insert(name.to_owned(), function);
-            }
-            None => self.unclear("it defines a function whose name is not plain".to_owned()),
-        }
-    }
-
-    /// A call of a function of the line.
-    pub(super) fn call(&mut self, name: &str, function: &Function, args: &[Word]) {
-        self.call_with(name, function, Some(args.to_vec()));
-    }
-
-    /// A call with arguments that may be unknown.
-    fn call_with(&mut self, name: &str, function: &Function, args: Option<Vec<Word>>) {
-        let again = |(body, _): &&(Rc<Command>, usize)| function.bodies.iter().any(|called| Rc::ptr_eq(called, body));
-        let around = self.calls.iter().filter(again).count();
-        if let Some((_, forks)) = self.calls.iter().find(again) {
-            if self.forks > *forks {
-                self.raise(Verdict::Destructive, format!("`{name}` starts itself again and again (a fork bomb)"));
-            } else {
-                self.raise(Verdict::NeedsApproval, format!("`{name}` calls itself"));
-            }
-        }
-        if around >= TURNS {
-            return;
-        }
-        self.uncalled.retain(|(_, body, _)| !function.bodies.iter().any(|called| Rc::ptr_eq(called, body)));
-        let outside = std::mem::replace(&mut self.state.arguments, args);
-        let before = self.state.clone();
-        for (index, body) in function.bodies.iter().enumerate() {
-            self.calls.push((Rc::clone(body), self.forks));
-            self.command(body);
-            self.calls.pop();
-            if index > 0 {
-                self.state.or(&before);
-            }
-        }
-        self.state.arguments = outside;
-    }
-
     /// Judges what redirections open; standard input, if one of them gives it.
     fn redirects(&mut self, redirects: &[Redirect]) -> Option<Feed> {
         let mut feed = None;
@@ -543,15 +473,6 @@ impl Walker<'_> {
 /// Whether a word holds a glob without quotes.
 fn globs(term: &Term) -> bool {
     term.parts.iter().any(|part| matches!(part, grammar::Part::Bare(text) if text.contains(['*', '?', '['])))
-}
-
-/// What the values of all words have in common.
-fn common(words: &[Word]) -> state::Value {
-    match words {
-        [Word::Known(text)] => state::Value::Known(text.clone()),
-        words if words.iter().all(|word| word.text().bytes().all(|b| b.is_ascii_digit())) => state::Value::Number,
-        _ => state::Value::Unknown,
-    }
 }
 
 /// What a command puts out, if that is what it is there for.

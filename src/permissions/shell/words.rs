@@ -7,7 +7,7 @@ mod params;
 
 use super::effects::{Verdict, Word};
 use super::walk::Walker;
-use super::walk::grammar::{Part, Script, Term, What};
+use super::walk::grammar::{Op, Part, Script, Term, What};
 use super::walk::state::{Feed, Value};
 use fields::Fields;
 
@@ -114,6 +114,12 @@ impl Walker<'_> {
                 }
                 Part::Array(elements) => {
                     let words = self.expand(elements);
+                    for element in elements {
+                        // `([index]=value)`
+                        if let Some((index, _)) = element.raw.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+                            self.subscript(index);
+                        }
+                    }
                     // They may be a command that is run later.
                     self.guess(&words);
                     let text: Vec<&str> = words.iter().map(Word::text).collect();
@@ -124,13 +130,16 @@ impl Walker<'_> {
     }
 
     /// A substitution that can only give a number, if it does what it says.
-    fn counts(&self, script: &Script, raw: &str) -> bool {
+    pub(super) fn counts(&self, script: &Script, raw: &str) -> bool {
         let [list] = script.lists.as_slice() else { return false };
-        let [command] = list.first.commands.as_slice() else { return false };
+        // Of a pipeline the last command gives what is put out.
+        let Some(command) = list.first.commands.last() else { return false };
+        let several = list.first.commands.len() > 1;
         let What::Simple(simple) = &command.what else { return false };
         let program = simple.words.first().map(|word| word.raw.as_str());
         list.rest.is_empty()
-            && !raw.contains(['[', '*', '?', '{'])
+            && (several || !raw.contains(['[', '*', '?', '{']))
+            && command.redirects.iter().all(|redirect| redirect.op != Op::CopyIn)
             && program.is_some_and(|name| matches!(name, "date" | "wc" | "nproc"))
             && program.is_some_and(|name| !self.state.functions.contains_key(name))
             && simple.words.iter().all(|word| word.parts.iter().all(|p| matches!(p, Part::Bare(_) | Part::Quoted(_))))
@@ -139,6 +148,7 @@ impl Walker<'_> {
     /// What the shell evaluates as arithmetic: the value of a variable is an expression too, and a subscript in it may
     /// run something.
     pub(super) fn arithmetic(&mut self, parts: &[Part]) {
+        self.may_fail();
         let mut text = String::new();
         for part in parts {
             match part {
@@ -154,7 +164,7 @@ impl Walker<'_> {
                     self.field(std::slice::from_ref(part));
                     let named = self.variable(&param.name);
                     let unknown = !param.rest.is_empty() || param.indirect;
-                    if !param.length && (unknown || !numeric(&named)) {
+                    if !param.length && (unknown || !named.is_number()) {
                         self.evaluated(&format!("the value of `{}`", param.name));
                     }
                     text.push(' ');
@@ -174,7 +184,7 @@ impl Walker<'_> {
         let assigns = text.contains("++") || text.contains("--") || text.contains('=');
         let names = text.split(|c: char| c != '_' && !c.is_ascii_alphanumeric());
         for name in names.filter(|name| name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic())) {
-            if !numeric(&self.variable(name)) {
+            if !self.variable(name).is_number() {
                 self.evaluated(&format!("the value of `{name}`"));
             }
             if assigns {
@@ -183,17 +193,21 @@ impl Walker<'_> {
         }
     }
 
+    /// The index of an array, as written or as it became: what it names is evaluated.
+    pub(super) fn subscript(&mut self, text: &str) {
+        if text.contains("$(") || text.contains('`') {
+            self.evaluated("a text that runs commands");
+        }
+        let names = text.split(|c: char| c != '_' && !c.is_ascii_alphanumeric());
+        for name in names.filter(|name| name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic())) {
+            if !self.variable(name).is_number() {
+                self.evaluated(&format!("the value of `{name}`"));
+            }
+        }
+    }
+
     fn evaluated(&mut self, what: &str) {
         self.raise(Verdict::NeedsApproval, format!("arithmetic evaluates {what}, which may run commands"));
         self.plain = false;
-    }
-}
-
-/// Whether evaluating a value can run nothing.
-fn numeric(value: &Value) -> bool {
-    match value {
-        Value::Known(text) => text.trim_start_matches('-').bytes().all(|b| b.is_ascii_digit()),
-        Value::Number | Value::Outer => true,
-        Value::Unknown => false,
     }
 }

@@ -25,6 +25,10 @@ pub(super) const TERRAFORM: Verbs = Verbs {
         .then(|_, sheet| {
             if sheet.command.ends_with("output") {
                 sheet.asks("may show secrets of the infrastructure");
+            } else if sheet.command.ends_with("show") && !sheet.command.ends_with("workspace show")
+                || sheet.command.ends_with("graph")
+            {
+                sheet.asks("starts the providers that lie in its folder");
             }
         }),
         looks("fmt", "-check -diff -recursive -list? -no-color -write?", Operands::Text).then(|parsed, sheet| {

@@ -196,7 +196,7 @@ pub(super) fn shown(word: &Word) -> &str {
 }
 
 /// Whether what is written so may turn out to be an option, or several words of which one is.
-pub(super) fn may_be_option(written: &str) -> bool {
+pub(in crate::permissions::shell) fn may_be_option(written: &str) -> bool {
     // What a process substitution stands for is a path.
     if written.starts_with("<(") || written.starts_with(">(") {
         return false;

@@ -46,5 +46,17 @@ pub(super) const ROWS: &[Row] = &[
         --unrestricted --version --vimgrep --width: --word-regexp --pager:!",
         Operands::First("-g"),
     ),
+    // With `-x` and `-X` it is a wrapper.
+    looks(
+        "fd, fdfind",
+        "-0 -1 -a -A -c: -d: -e: -E: -F -g -H -h -i -I -j: -l -L -n -o: -p -q -s -S: -t: -u -V --absolute-path \
+        --and: --base-directory: --changed-after: --changed-before: --changed-within: --color: --case-sensitive \
+        --exact-depth: --exclude: --extension: --fixed-strings --follow --full-path --glob --help --hidden \
+        --ignore-case --ignore-file:< --list-details --max-depth: --max-results: --min-depth: --newer: --no-follow \
+        --no-ignore --no-ignore-parent --no-ignore-vcs --one-file-system --older: --owner: --path-separator: --print0 \
+        --prune --quiet --regex --search-path:< --show-errors --size: --strip-cwd-prefix? --threads: --type: \
+        --unrestricted --version",
+        Operands::First(""),
+    ),
     looks("pdfgrep", "* -m: -A: -B: -C:", Operands::First("-e -f")),
 ];

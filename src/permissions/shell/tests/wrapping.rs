@@ -8,7 +8,7 @@ use super::{analyse, rows};
 use crate::permissions::shell::{Analysis, Verdict, Word};
 
 /// What may stand around a line, `@`.
-const COMPOUNDS: &[&str] = &[
+pub(super) const COMPOUNDS: &[&str] = &[
     "@",
     "true; @",
     "@⏎true",
@@ -51,7 +51,7 @@ const COMPOUNDS: &[&str] = &[
 ];
 
 /// What may be given a line as one quoted word, `@`.
-const LINES: &[&str] = &[
+pub(super) const LINES: &[&str] = &[
     "bash -c @",
     "sh -ec @",
     "bash --norc -o pipefail -c @ name argument",
@@ -110,7 +110,7 @@ const LINES: &[&str] = &[
 const ELSEWHERE: &[&str] = &["ssh host @", "ssh -p 22 -o BatchMode=yes user@host @", "docker exec c sh -c @"];
 
 /// What may stand before a program and its arguments.
-const PREFIXES: &[&str] = &[
+pub(super) const PREFIXES: &[&str] = &[
     "sudo ",
     "sudo -n -u root -- ",
     "doas ",
@@ -162,7 +162,7 @@ const OWN: &[&str] = &[
     "read", "set", "shopt", "test", "trap", "unset", "wait",
 ];
 
-fn single(line: &str) -> String {
+pub(super) fn single(line: &str) -> String {
     format!("'{}'", line.replace('\'', "'\\''"))
 }
 

@@ -26,8 +26,6 @@ const NAMES: &[&str] = &[
     "AR",
     "AS",
     "BASHOPTS",
-    "BASH_ENV",
-    "BASH_LOADABLES_PATH",
     "BROWSER",
     "CC",
     "CDPATH",
@@ -47,6 +45,7 @@ const NAMES: &[&str] = &[
     "GLOBIGNORE",
     "GNUPGHOME",
     "HISTFILE",
+    "HISTFILESIZE",
     "HOME",
     "HOSTALIASES",
     "IFS",
@@ -80,6 +79,7 @@ const NAMES: &[&str] = &[
     "PS1",
     "PS2",
     "PS4",
+    "POSIXLY_CORRECT",
     "PSQLRC",
     "PYTHONBREAKPOINT",
     "PYTHONHOME",
@@ -106,7 +106,7 @@ const NAMES: &[&str] = &[
 const BEGINS: &[&str] = &[
     "ANSIBLE_",
     "AWS_",
-    "BASH_FUNC_",
+    "BASH_",
     "BUNDLE_",
     "CARGO_",
     "DOCKER_",
@@ -172,6 +172,13 @@ const HARMLESS: &[&str] = &[
     "PIP_NO_INPUT",
 ];
 
+/// Options of the shell that do not change what a line means.
+const OPTIONS: &[&str] =
+    &["errexit", "errtrace", "functrace", "monitor", "noclobber", "noglob", "nounset", "pipefail", "verbose", "xtrace"];
+
+/// Variables of the shell that are numbers: what is assigned to them is evaluated.
+const INTEGERS: &[&str] = &["COMP_POINT", "HISTCMD", "LINENO", "OPTIND", "RANDOM", "SECONDS", "SRANDOM"];
+
 /// Bytes of a value that is followed.
 const VALUE: usize = 16 << 10;
 
@@ -204,10 +211,21 @@ impl Walker<'_> {
             let line = line.clone();
             self.line(&line);
         }
+        if INTEGERS.contains(&name) && !value.is_number() {
+            self.subscript("[$(");
+        }
+        let fixed = self.fixed.contains(name);
+        if fixed {
+            self.may_fail();
+        }
         let value = match value {
+            _ if fixed => Value::Unknown,
             Value::Known(text) if text.len() > VALUE => Value::Unknown,
             value => value,
         };
+        if self.fails {
+            self.doubtful.push((name.to_owned(), value.is_number()));
+        }
         self.state.vars.insert(name.to_owned(), value);
     }
 
@@ -231,27 +249,69 @@ impl Walker<'_> {
         }
     }
 
-    /// Words that `[[` compares: names and numbers in them are evaluated.
+    /// Words that `[[` compares: names and numbers beside some operators are evaluated.
     pub(super) fn tested(&mut self, terms: &[Term]) {
         const COMPARE: &[&str] = &["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
-        let arithmetic = terms.iter().any(|term| COMPARE.contains(&term.raw.as_str()));
-        for term in terms {
-            let word = self.field(&term.parts);
-            let unquoted = term.parts.iter().any(|part| !matches!(part, Part::Bare(_)));
-            if arithmetic && (unquoted || is_name(word.text())) && !COMPARE.contains(&word.text()) {
+        let words: Vec<Word> = terms.iter().map(|term| self.field(&term.parts)).collect();
+        let compares = |at: usize| words.get(at).is_some_and(|word| COMPARE.contains(&word.text()));
+        for (at, term) in terms.iter().enumerate() {
+            if compares(at + 1) || at > 0 && compares(at - 1) {
                 self.arithmetic(&term.parts);
+                self.subscript(words[at].text());
             }
-            self.evaluates(&word);
+        }
+        self.named(&words);
+    }
+
+    /// Words of a test: with `-v` they name variables, whose indexes are evaluated.
+    fn named(&mut self, words: &[Word]) {
+        let names = words.iter().any(|word| matches!(word.text(), "-v" | "-R"));
+        for word in words {
+            if names && matches!(word, Word::Unknown(_)) {
+                let why = format!("`{}` may be the name of a variable with an index, which runs", short(word.text()));
+                self.raise(Verdict::NeedsApproval, why);
+            }
+            self.evaluates(word);
+        }
+    }
+
+    /// Words of `[` that may become several: an operator among them may evaluate another.
+    pub(super) fn splits(&mut self, terms: &[Term], words: &[Word]) {
+        if words.iter().all(|word| matches!(word, Word::Known(_))) {
+            return;
+        }
+        for term in terms {
+            let mut quoted = false;
+            let bare = term.raw.chars().any(|c| {
+                quoted ^= c == '"';
+                !quoted && matches!(c, '$' | '`')
+            });
+            let told = match term.parts.as_slice() {
+                [Part::Param(param)] => param.length || self.variable(&param.name).is_number(),
+                [Part::Command { script, raw }] => self.counts(script, raw),
+                [Part::Arithmetic { .. }] => true,
+                _ => false,
+            };
+            if bare && !told {
+                let why = format!(
+                    "`{}` stands without quotes in a test, and may become one that runs commands",
+                    short(&term.raw)
+                );
+                self.raise(Verdict::NeedsApproval, why);
+            }
         }
     }
 
     /// A word that the shell takes for the name of a variable, or may: a subscript in it is evaluated.
     fn evaluates(&mut self, word: &Word) {
-        let text = word.text();
-        let runs = matches!(word, Word::Known(_)) && (text.contains("$(") || text.contains('`'));
-        if runs && text.contains('[') {
+        let Word::Known(text) = word else { return };
+        let Some((_, index)) = text.split_once('[') else { return };
+        let index = index.rsplit_once(']').map_or(index, |(index, _)| index).to_owned();
+        if text.contains("$(") || text.contains('`') {
             let why = format!("`{}` may be evaluated, and runs commands then", short(text));
             self.raise(Verdict::NeedsApproval, why);
+        } else {
+            self.subscript(&index);
         }
     }
 
@@ -273,11 +333,12 @@ impl Walker<'_> {
                 }
             }
             "popd" => self.state.folders = None,
-            ":" | "true" | "false" | "times" | "jobs" | "fg" | "bg" | "disown" | "return" | "break" | "continue"
-            | "exit" | "dirs" | "umask" | "caller" | "logout" | "suspend" => {}
+            ":" | "true" | "false" | "times" | "jobs" | "fg" | "bg" | "disown" | "exit" | "dirs" | "umask"
+            | "caller" | "logout" | "suspend" => {}
+            "return" | "break" | "continue" => self.leaves(name == "return"),
             "wait" | "getopts" => self.sets(args),
-            "[" | "test" => args.iter().for_each(|arg| self.evaluates(arg)),
-            "declare" | "export" | "local" | "readonly" | "typeset" => self.declared(args),
+            "[" | "test" => self.named(args),
+            "declare" | "export" | "local" | "readonly" | "typeset" => self.declared(name, args),
             "unset" => {
                 self.sets(args);
                 for function in self.state.functions.values_mut() {
@@ -286,6 +347,9 @@ impl Walker<'_> {
             }
             "read" | "mapfile" | "readarray" => {
                 self.sets(args);
+                if name != "read" || args.iter().any(|arg| arg.text().starts_with('-') && arg.text().contains('a')) {
+                    self.arrays.extend(args.iter().map(|arg| arg.text().to_owned()));
+                }
                 let names = args.iter().filter(|arg| !arg.text().starts_with('-'));
                 if names.count() == 0 {
                     self.assign(if name == "read" { "REPLY" } else { "MAPFILE" }, Value::Unknown);
@@ -293,10 +357,11 @@ impl Walker<'_> {
                 let mut args = args.iter();
                 while let Some(arg) = args.next() {
                     // `mapfile -C` runs a command again and again.
-                    if name != "read" && arg.text().starts_with("-C") {
-                        let line = args.next().cloned().unwrap_or_else(|| arg.clone());
+                    let Some((letters, attached)) = arg.text().split_once('C') else { continue };
+                    if name != "read" && letters.starts_with('-') {
                         self.raise(Verdict::NeedsApproval, format!("`{name} -C` runs a command"));
-                        self.line(line.text());
+                        let line = if attached.is_empty() { args.next().map_or("", Word::text) } else { attached };
+                        self.line(line);
                     }
                 }
             }
@@ -310,6 +375,9 @@ impl Walker<'_> {
             }
             "set" => self.set(args),
             "shift" => {
+                if self.fails {
+                    self.doubtful.push(("@".to_owned(), false));
+                }
                 self.state.arguments = match (self.state.arguments.take(), args) {
                     (Some(words), []) => Some(words.get(1..).unwrap_or_default().to_vec()),
                     _ => None,
@@ -342,7 +410,7 @@ impl Walker<'_> {
                     args => args,
                 };
                 match rest {
-                    [line, _, ..] if !matches!(line.text(), "-" | "" | "-p" | "-l") => {
+                    [line, signals @ ..] if !signals.is_empty() && !matches!(line.text(), "-" | "" | "-p" | "-l") => {
                         if matches!(line, Word::Unknown(_)) {
                             let why = "`trap` runs a line that only running it shows".to_owned();
                             self.raise(Verdict::NeedsApproval, why);
@@ -350,6 +418,11 @@ impl Walker<'_> {
                         // It runs whenever it likes: here, or after whatever the line changes.
                         let outside = self.state.clone();
                         self.line(line.text());
+                        let last = signals.iter().all(|signal| matches!(signal.text(), "EXIT" | "0"));
+                        if !last && !self.state.alike(&outside) {
+                            let why = "`trap` changes variables, folders or functions at any time".to_owned();
+                            self.raise(Verdict::NeedsApproval, why);
+                        }
                         self.state.forget();
                         self.state.folders = None;
                         self.state.feed = Feed::Nothing;
@@ -396,10 +469,35 @@ impl Walker<'_> {
         }
     }
 
-    fn declared(&mut self, args: &[Word]) {
+    fn declared(&mut self, command: &str, args: &[Word]) {
+        let flags = args.iter().map_while(|arg| arg.text().strip_prefix('-'));
+        let flags: String = flags.flat_map(str::chars).collect();
+        let own = matches!(command, "declare" | "local" | "typeset") && !flags.contains('g');
+        let lists = flags.contains(['a', 'A']);
         for arg in args {
             let text = arg.text();
             self.evaluates(arg);
+            let bare = text.split(['=', '+', '[']).next().unwrap_or_default();
+            if let Some(frame) = self.frames.iter_mut().rev().find(|frame| frame.function)
+                && own
+                && is_name(bare)
+            {
+                frame.locals.insert(bare.to_owned());
+            }
+            if lists && is_name(bare) {
+                self.arrays.insert(bare.to_owned());
+            }
+            // Of a list in a text the elements are expanded; the parser's own lists begin so too, and are looked at there.
+            let holds = text.split_once('=').map(|(_, value)| value);
+            let listed = match (arg, holds) {
+                (Word::Known(_), Some(value)) => value.starts_with('('),
+                (Word::Unknown(_), Some(value)) => !value.starts_with('(') && self.arrays.contains(bare),
+                _ => false,
+            };
+            if listed {
+                let why = format!("`{}` takes a text for a list, and runs what stands in it", short(text));
+                self.raise(Verdict::NeedsApproval, why);
+            }
             let Some((name, value)) = text.split_once('=') else {
                 match arg {
                     Word::Known(text) if is_name(text) => {
@@ -408,9 +506,12 @@ impl Walker<'_> {
                         if !matches!(value, Value::Outer) {
                             self.assign(text, value);
                         }
+                        if command == "readonly" || flags.contains('r') {
+                            self.fixed.insert(text.clone());
+                        }
                     }
-                    // `-n` makes a name for another variable, `-i` evaluates what is assigned.
-                    Word::Known(flags) if flags.starts_with('-') && flags.contains(['n', 'i']) => {
+                    // `-n` makes a name for another variable, `-i` evaluates what is assigned, others change its case.
+                    Word::Known(flags) if flags.starts_with('-') && flags.contains(['n', 'i', 'l', 'u', 'c']) => {
                         let why = format!("`{}` evaluates what a variable holds", short(flags));
                         self.raise(Verdict::NeedsApproval, why);
                     }
@@ -426,14 +527,21 @@ impl Walker<'_> {
                 continue;
             }
             let value = match arg {
-                Word::Known(_) if !text.contains("+=") => Value::Known(value.to_owned()),
+                // Which of several variables of the name is set is not told apart.
+                Word::Known(_) if !text.contains("+=") && !flags.contains('g') => Value::Known(value.to_owned()),
                 _ => Value::Unknown,
             };
             self.assign(name, value);
+            if command == "readonly" || flags.contains('r') {
+                self.fixed.insert(name.to_owned());
+            }
         }
     }
 
     fn set(&mut self, args: &[Word]) {
+        if self.fails {
+            self.doubtful.push(("@".to_owned(), false));
+        }
         let mut rest = args;
         while let Some((arg, behind)) = rest.split_first() {
             match arg {
@@ -449,6 +557,11 @@ impl Walker<'_> {
                     }
                     rest = behind;
                     if flag.ends_with('o') {
+                        let named = behind.first().map_or("errexit", Word::text);
+                        if !OPTIONS.contains(&named) {
+                            let why = format!("`set -o {}` changes how the shell runs commands", short(named));
+                            self.raise(Verdict::NeedsApproval, why);
+                        }
                         rest = behind.get(1..).unwrap_or_default();
                     }
                 }

@@ -16,6 +16,8 @@ pub(in crate::permissions::shell) struct AndOr {
     pub rest: Vec<(Joint, Pipeline)>,
     /// Whether it ends in `&`.
     pub background: bool,
+    /// Whether the line of the text ends behind it.
+    pub ends_line: bool,
 }
 
 /// What joins two pipelines.

@@ -63,7 +63,19 @@ impl Walker<'_> {
                 let mut words = self.expand(std::slice::from_ref(first));
                 for term in rest {
                     if assignment(term) {
-                        words.push(self.field(&term.parts));
+                        let word = self.field(&term.parts);
+                        let list = term.parts.iter().any(|part| matches!(part, Part::Array(_)));
+                        let text = word.text();
+                        if let (Some((name, value)), Word::Unknown(_)) = (text.split_once('='), &word) {
+                            if list {
+                                self.arrays.insert(name.trim_end_matches('+').to_owned());
+                            } else if value.starts_with('(') {
+                                let why =
+                                    format!("`{}` takes a text for a list, and runs what stands in it", short(text));
+                                self.raise(Verdict::NeedsApproval, why);
+                            }
+                        }
+                        words.push(word);
                     } else {
                         words.extend(self.expand(std::slice::from_ref(term)));
                     }
@@ -78,6 +90,9 @@ impl Walker<'_> {
         for assign in &simple.assigns {
             if let Some(subscript) = &assign.subscript {
                 self.arithmetic(subscript);
+            }
+            if assign.subscript.is_some() || assign.value.parts.iter().any(|part| matches!(part, Part::Array(_))) {
+                self.arrays.insert(assign.name.clone());
             }
             let mut value = self.value(&assign.value);
             if assign.append || assign.subscript.is_some() {
@@ -97,6 +112,9 @@ impl Walker<'_> {
         }
         if words.is_empty() {
             return;
+        }
+        if matches!(words[0].text(), "[" | "test") {
+            self.splits(&simple.words, &words);
         }
         if words.len() == 1 && words[0].text() == "exec" {
             // What it opens stays open.

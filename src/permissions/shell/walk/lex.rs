@@ -241,10 +241,17 @@ impl Parser<'_> {
             return Ok(());
         }
         self.bump()?;
+        if self.sees("\\\n") {
+            // The shell takes the line end away before it looks what the dollar stands in front of.
+            return Err("a line is continued within an expansion".to_owned());
+        }
         let next = self.peek();
         match next {
             Some('(') => {
                 self.bump()?;
+                if self.rest().trim_start_matches("\\\n").starts_with('(') && self.sees("\\\n") {
+                    return Err("a line is continued within an expansion".to_owned());
+                }
                 let script = self.substituted()?;
                 parts.push(Part::Command { script, raw: self.text[begin..self.at].to_owned() });
             }
@@ -280,6 +287,13 @@ impl Parser<'_> {
                 let rest = self.rest();
                 let end = rest.find(|c: char| c != '_' && !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
                 self.at += end;
+                if self
+                    .rest()
+                    .strip_prefix("\\\n")
+                    .is_some_and(|on| on.starts_with(|c: char| c == '_' || c.is_ascii_alphanumeric() || c == '\\'))
+                {
+                    return Err("a line is continued within the name of a variable".to_owned());
+                }
                 parts.push(Part::Param(Box::new(named(&rest[..end], quoted, &self.text[begin..self.at]))));
             }
             Some(c) if c.is_ascii_digit() || "@*#?-$!".contains(c) => {
@@ -437,6 +451,8 @@ impl Parser<'_> {
         let begin = self.at;
         let mut text = String::new();
         let mut continued = false;
+        // The line so far as the shell reads it, which looks for the delimiter in joined lines too.
+        let mut joined = String::new();
         let end = loop {
             if self.at >= self.end {
                 return Err(format!("a here-document does not end in a line `{}`", pending.delimiter));
@@ -450,8 +466,19 @@ impl Parser<'_> {
                 // What stands behind it on the same line would end a substitution in some shells.
                 break start;
             }
-            let backslashes = line.trim_end_matches('\n').bytes().rev().take_while(|b| *b == b'\\').count();
-            continued = !pending.quoted && backslashes % 2 == 1;
+            let bare = stripped.strip_suffix('\n').unwrap_or(stripped);
+            let backslashes = bare.bytes().rev().take_while(|b| *b == b'\\').count();
+            let (was, goes_on) = (continued, !pending.quoted && backslashes % 2 == 1);
+            if was || goes_on {
+                joined.push_str(if goes_on { &bare[..bare.len() - 1] } else { bare });
+            }
+            if was && !goes_on {
+                if joined == pending.delimiter {
+                    return Err("a here-document ends in a continued line".to_owned());
+                }
+                joined.clear();
+            }
+            continued = goes_on;
             text.push_str(stripped);
         };
         let behind = self.at;

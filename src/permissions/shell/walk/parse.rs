@@ -181,7 +181,7 @@ impl<'a> Parser<'a> {
             if self.ends() {
                 break;
             }
-            script.lists.push(AndOr { first: self.pipeline()?, rest: Vec::new(), background: false });
+            script.lists.push(AndOr { first: self.pipeline()?, rest: Vec::new(), background: false, ends_line: false });
             let Some(list) = script.lists.last_mut() else { break };
             loop {
                 self.blanks()?;
@@ -197,7 +197,11 @@ impl<'a> Parser<'a> {
                 break;
             }
             list.background = self.sees("&");
-            if !self.eat("&") && !self.eat(";") && self.peek() != Some('\n') {
+            let ended = self.eat("&") || self.eat(";");
+            self.blanks()?;
+            let Some(list) = script.lists.last_mut() else { break };
+            list.ends_line = self.peek() == Some('\n');
+            if !ended && !list.ends_line {
                 break;
             }
         }
@@ -482,6 +486,13 @@ impl<'a> Parser<'a> {
                 self.starts.push(begin);
             }
             let mut term = self.term(false)?;
+            if term.raw.starts_with('{')
+                && term.raw.contains('[')
+                && term.raw.ends_with('}')
+                && self.peek().is_some_and(|c| matches!(c, '<' | '>'))
+            {
+                return Err("a redirection stores its number in an element of an array".to_owned());
+            }
             if self.peek() == Some('(') {
                 let raw = term.raw.as_str();
                 if declares && raw.ends_with('=') && raw.find('=').is_some_and(|at| at + 1 == raw.len()) {

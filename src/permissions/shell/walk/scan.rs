@@ -124,7 +124,9 @@ impl Changes {
 
     fn simple(&mut self, simple: &Simple) {
         for assign in &simple.assigns {
-            self.names.insert(assign.name.clone());
+            let counted = matches!(assign.value.parts.as_slice(), [Part::Arithmetic { .. }]) && !assign.append;
+            let list = if counted { &mut self.numbers } else { &mut self.names };
+            list.insert(assign.name.clone());
             self.parts(&assign.value.parts);
         }
         self.terms(&simple.words);

@@ -23,6 +23,24 @@ pub(in crate::permissions::shell) enum Value {
     Outer,
 }
 
+impl Value {
+    /// Whether evaluating it as arithmetic can run nothing. What was there before the line is the user's own.
+    pub(in crate::permissions::shell) fn is_number(&self) -> bool {
+        match self {
+            Value::Known(text) => text.trim_start_matches('-').bytes().all(|b| b.is_ascii_digit()),
+            Value::Number | Value::Outer => true,
+            Value::Unknown => false,
+        }
+    }
+
+    /// It may also be the other one.
+    fn or(&mut self, other: &Value) {
+        if self != other {
+            *self = if self.is_number() && other.is_number() { Value::Number } else { Value::Unknown };
+        }
+    }
+}
+
 /// What standard input holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::permissions::shell) enum Feed {
@@ -70,13 +88,11 @@ impl State {
     pub(super) fn or(&mut self, other: &State) {
         for (name, value) in &other.vars {
             let mine = self.vars.entry(name.clone()).or_insert(Value::Outer);
-            if mine != value {
-                *mine = Value::Unknown;
-            }
+            mine.or(value);
         }
         for (name, value) in &mut self.vars {
             if !other.vars.contains_key(name) {
-                *value = Value::Unknown;
+                value.or(&Value::Outer);
             }
         }
         for (name, function) in &mut self.functions {
@@ -103,6 +119,18 @@ impl State {
         if self.feed != other.feed {
             self.feed = Feed::Stream { text: None, download: false };
         }
+    }
+
+    /// Whether variables, folders and functions are the same.
+    pub(super) fn alike(&self, other: &State) -> bool {
+        let same = |one: &Function, other: &Function| {
+            one.bodies.len() == other.bodies.len()
+                && one.bodies.iter().zip(&other.bodies).all(|(one, other)| Rc::ptr_eq(one, other))
+        };
+        self.vars == other.vars
+            && self.folders == other.folders
+            && self.functions.len() == other.functions.len()
+            && self.functions.iter().all(|(name, one)| other.functions.get(name).is_some_and(|other| same(one, other)))
     }
 
     /// No variable that the line sets is known any longer.

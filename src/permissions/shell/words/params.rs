@@ -10,6 +10,12 @@ use crate::permissions::shell::walk::state::Value;
 impl Walker<'_> {
     /// What a variable holds at this place.
     pub(in crate::permissions::shell) fn variable(&self, name: &str) -> Value {
+        // The shell sets these itself, to words of the line or to what it reads.
+        if name.starts_with("BASH_") && name != "BASH_VERSINFO"
+            || matches!(name, "OPTARG" | "REPLY" | "MAPFILE" | "DIRSTACK" | "FUNCNAME")
+        {
+            return Value::Unknown;
+        }
         if let Some(value) = self.state.vars.get(name) {
             return value.clone();
         }
@@ -59,12 +65,15 @@ impl Walker<'_> {
         if plain && param.op.is_empty() && matches!(param.name.as_str(), "@" | "*") {
             return self.arguments(param, fields);
         }
-        if param.indirect
-            && !matches!(param.op.as_str(), "@" | "*")
-            && !param.raw.ends_with("@}")
-            && param.subscript.is_none()
-        {
+        // `${!begin*}` and `${!array[@]}` only list names.
+        let lists = matches!(param.op.as_str(), "@" | "*")
+            || param.raw.ends_with("@}")
+            || param.subscript.as_deref().is_some_and(all);
+        if param.indirect && !lists {
             self.raise(Verdict::NeedsApproval, format!("`{}` evaluates what another variable holds", param.raw));
+        }
+        if param.indirect || param.op.starts_with('@') {
+            self.may_fail();
         }
         let value = self.variable(&param.name);
         if param.op == "@P" {

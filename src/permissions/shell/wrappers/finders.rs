@@ -4,6 +4,7 @@ use super::options::{Known, options};
 use super::{ADDED, Wrapped, joined};
 use crate::permissions::shell::effects::{Invocation, Runs, Verdict, Word};
 use crate::permissions::shell::paths::{self, Place};
+use crate::permissions::shell::programs::may_be_option;
 
 /// `find places tests actions`
 pub(super) fn find(invocation: &Invocation<'_>) -> Wrapped {
@@ -22,6 +23,10 @@ pub(super) fn find(invocation: &Invocation<'_>) -> Wrapped {
     let first = |word: &Word| matches!(word, Word::Known(text) if text.starts_with(['-', '(', ')', '!', ',']));
     let end = rest.iter().position(first).unwrap_or(rest.len());
     let (places, mut rest) = rest.split_at(end);
+    // What begins with a dash, or becomes several words, is an action perhaps.
+    if places.iter().any(|place| matches!(place, Word::Unknown(text) if may_be_option(text))) {
+        wrapped = wrapped.unclear("find", args);
+    }
     let mut places = places.to_vec();
     if places.is_empty() {
         places.push(Word::Known(".".to_owned()));

@@ -50,7 +50,9 @@ pub(super) fn here(program: &str, args: &[Word]) -> Wrapped {
 const STATE: &[&str] = &[
     ".",
     "alias",
+    "break",
     "cd",
+    "continue",
     "declare",
     "eval",
     "exec",
@@ -65,6 +67,7 @@ const STATE: &[&str] = &[
     "read",
     "readarray",
     "readonly",
+    "return",
     "set",
     "shift",
     "shopt",
@@ -127,13 +130,16 @@ fn destroys(mut wrapped: Wrapped, why: String) -> Wrapped {
     wrapped
 }
 
+/// Shells that run nothing with `-n`, but read the file they are given.
+const READS_ONLY: &[&str] = &["sh", "bash", "dash", "ksh"];
+
 /// A shell.
 pub(super) fn shell(program: &str, args: &[Word], fed: bool) -> Wrapped {
     let mut wrapped = Wrapped::harmless();
     if matches!(program, "fish" | "csh" | "tcsh" | "nu" | "pwsh" | "xonsh" | "elvish" | "zsh") {
         wrapped = wrapped.asks(format!("`{program}` reads its lines by a grammar of its own"));
     }
-    let (mut line, mut input, mut rest) = (false, false, args);
+    let (mut line, mut input, mut reads, mut rest) = (false, false, false, args);
     while let Some((word, behind)) = rest.split_first() {
         let text = word.text();
         if matches!(word, Word::Unknown(_)) && (!text.starts_with(['-', '+']) || text.contains('$')) {
@@ -176,6 +182,7 @@ pub(super) fn shell(program: &str, args: &[Word], fed: bool) -> Wrapped {
                 'c' if text.starts_with('-') => line = true,
                 'C' if program == "fish" => line = true,
                 's' => input = true,
+                'n' if text.starts_with('-') && READS_ONLY.contains(&program) => reads = true,
                 'o' | 'O' => {
                     // `-o name`, unless it is the last word.
                     if program == "zsh" && letters.as_str().len() > 1 {
@@ -193,6 +200,11 @@ pub(super) fn shell(program: &str, args: &[Word], fed: bool) -> Wrapped {
             wrapped.line(text.clone())
         }
         (true, []) => wrapped.unclear(program, args),
+        // With `-n` it only looks whether the grammar is kept to.
+        (false, [file @ Word::Known(_)]) if reads && !input && wrapped.effects.runs.is_empty() => {
+            wrapped.effects.reads.push(file.clone());
+            wrapped
+        }
         (false, [file, arguments @ ..]) if !input => script_file(wrapped, program, file, arguments),
         (false, arguments) if !wrapped.effects.runs.is_empty() && !fed => {
             wrapped.arguments = Some(arguments.to_vec());

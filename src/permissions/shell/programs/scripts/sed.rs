@@ -109,8 +109,14 @@ impl<'p> Reader<'p> {
         match command {
             '{' => Ok(()),
             '}' | '=' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'p' | 'P' | 'x' | 'z' | 'F' => self.ended(),
-            '#' | ':' => {
+            '#' => {
                 self.line();
+                Ok(())
+            }
+            // Some take a semicolon for a part of the label; then what stands behind it runs nothing.
+            ':' => {
+                self.skip(|c| c == ' ' || c == '\t');
+                self.skip(|c| !c.is_whitespace() && c != ';');
                 Ok(())
             }
             'q' | 'Q' | 'l' | 'L' => {

@@ -205,8 +205,7 @@ impl Lines {
     /// Whether such a line has come, or one that has not ended looks like it.
     pub(super) fn found(&self, number: u64) -> bool {
         let Some(watch) = self.watches.iter().find(|watch| watch.number == number) else { return true };
-        watch.found.is_some()
-            || self.open_lines().iter().any(|(_, open)| watch.pattern.is_match(open))
+        watch.found.is_some() || self.open_lines().iter().any(|(_, open)| watch.pattern.is_match(open))
     }
 
     /// Looks out for it no more.

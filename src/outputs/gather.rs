@@ -355,7 +355,7 @@ mod tests {
     fn a_disk_that_is_full_midway_is_told_and_nothing_is_left_on_it() {
         let disk = Arc::new(MemoryDisk::new());
         let mut gather = Gather::new(Some(place(&disk)), "s");
-        let mut go = |from: usize, gather: &mut Gather| {
+        let go = |from: usize, gather: &mut Gather| {
             for number in from..from + 100_000 {
                 gather.push(&row(number));
             }

@@ -148,8 +148,7 @@ impl Tool for Bash {
 /// The command as it is started, and what is to be told of that.
 async fn prepared(arguments: &Arguments, context: &Context) -> Result<(Command, Told), ToolError> {
     let input = arguments.stdin.clone().map_or(Input::Closed, Input::Text);
-    let Prepared { command, by_sh } =
-        shell::prepared(&arguments.command, arguments.workdir(), input, context).await?;
+    let Prepared { command, by_sh } = shell::prepared(&arguments.command, arguments.workdir(), input, context).await?;
     let notes = by_sh.then(|| shell::BY_SH.to_owned()).into_iter().collect();
     Ok((command, Told { notes, ..Told::default() }))
 }

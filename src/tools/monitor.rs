@@ -15,11 +15,11 @@ use serde_json::json;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::oneshot;
 
+use super::shell;
 use crate::editor::JobState;
 use crate::jobs::{MonitorInfo, New, Note, Wanted};
 use crate::process::Input;
 use crate::tool::{Access, Capability, Content, Context, ErrorKind, Outcome, Tool, ToolError, Traits};
-use super::shell;
 
 /// So many may run in a session.
 const RUNNING: usize = 5;
@@ -182,7 +182,9 @@ impl Tool for Monitor {
             Action::Start if !command => {
                 Err(unfit("`command` is missing; give the command line to run, for example \"npm run dev\"."))
             }
-            Action::Start => arguments.command.as_deref().and_then(shell::fault).map_or(Ok(()), |fault| Err(unfit(fault))),
+            Action::Start => {
+                arguments.command.as_deref().and_then(shell::fault).map_or(Ok(()), |fault| Err(unfit(fault)))
+            }
             Action::Read | Action::Write | Action::Stop if !id => {
                 Err(unfit("`id` is missing; give the id of a monitor, as `start` named it, for example \"j1\"."))
             }

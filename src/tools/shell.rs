@@ -51,8 +51,7 @@ pub(super) fn fault(line: &str) -> Option<&'static str> {
     if line.trim().is_empty() {
         return Some("`command` is empty; give a command line, for example \"cargo test\".");
     }
-    line.contains('\0')
-        .then_some("`command` has a NUL character in it, which no command line can have; leave it out.")
+    line.contains('\0').then_some("`command` has a NUL character in it, which no command line can have; leave it out.")
 }
 
 /// The session's folders.

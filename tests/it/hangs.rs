@@ -46,7 +46,7 @@ async fn a_timeout_is_told_with_what_there_was() {
         let result = desk.bash(json!({ "command": command, "timeout": 400 })).await;
         let (status, text) = told(&result);
         assert!(status == "error" && text.starts_with("ready\n"), "{name}: {result}");
-        assert!(text.lines().last().unwrap().contains("timed out after 400 ms"), "{name}: {text}");
+        assert!(text.contains("\ntimed out after 400 ms and was stopped ("), "{name}: {text}");
         assert_eq!(result["error"]["kind"], "timeout", "{name}");
         assert_eq!(desk.alive(), [], "{name}: when it is answered, all has ended");
     }
@@ -131,7 +131,6 @@ async fn the_death_of_the_editor_or_of_the_sidecar_ends_them() {
         } else {
             desk.binary.input = None;
             desk.binary.code().await;
-            assert_eq!(desk.alive(), [], "it waits for what it started");
         }
         desk.nobody_left().await;
     }
@@ -167,17 +166,19 @@ async fn jobs_and_monitors_end_when_they_are_told_to() {
 }
 
 #[tokio::test]
-async fn a_gigabyte_is_bounded() {
+async fn much_output_is_bounded() {
+    // A debug build takes its time.
+    let much = if cfg!(debug_assertions) { 1 << 28 } else { 1 << 30 };
     let mut desk = Desk::new("much", json!({})).await;
     let before = desk.most_memory();
-    for command in [
-        "head -c 1G /dev/zero | tr '\\0' 'x'; exit 3",
-        "yes 0123456789012345678901234567890123456789012345678901234567890123456789 | head -c 1G; exit 3",
-    ] {
+    let line = "0123456789".repeat(7);
+    for command in
+        [format!("head -c {much} /dev/zero | tr '\\0' 'x'; exit 3"), format!("yes {line} | head -c {much}; exit 3")]
+    {
         let result = desk.bash(json!({ "command": command, "timeout": 600_000 })).await;
         let (status, text) = told(&result);
         assert!(status == "error" && text.ends_with("exit code 3") && text.len() < 40_000, "{command}");
-        assert_eq!(data(&result)["stdoutBytes"], 1 << 30, "{command}");
+        assert_eq!(data(&result)["stdoutBytes"], much, "{command}");
         let grown = desk.most_memory().saturating_sub(before);
         assert!(grown < 96 << 20, "{command}: {grown}");
     }

@@ -49,8 +49,7 @@ async fn a_command_is_started_followed_and_its_end_told_once() {
     let (desk, started) = desk("/bin/sh", &output, Some(Ended { exit: Exit::Code(3), left: 1 }));
     allowed(&desk);
     let told = call(&desk, json!({ "command": "npm run dev", "workdir": "sub" })).await;
-    let words =
-        "Started monitor j1 (npm run dev). It is stopped after 300000 ms. What it prints comes with your next results.\n\
+    let words = "Started monitor j1 (npm run dev). It is stopped after 300000 ms. What it prints comes with your next results.\n\
          There is no bash here; sh runs it.";
     assert_eq!(told, words);
     let command = started.lock().unwrap().pop().unwrap();

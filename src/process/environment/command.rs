@@ -177,7 +177,8 @@ fn git_settings(vars: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
     let count = value("GIT_CONFIG_COUNT").and_then(|count| count.to_str()?.parse::<usize>().ok()).unwrap_or_default();
     // So many variables there are at most.
     let numbers = 0..count.min(vars.len());
-    let setting = |number| Some((value(&format!("GIT_CONFIG_KEY_{number}"))?, value(&format!("GIT_CONFIG_VALUE_{number}"))?));
+    let setting =
+        |number| Some((value(&format!("GIT_CONFIG_KEY_{number}"))?, value(&format!("GIT_CONFIG_VALUE_{number}"))?));
     let stays = |(key, _): &(OsString, OsString)| {
         let key = key.to_string_lossy().to_ascii_lowercase();
         GIT_SETTINGS_KEPT.iter().any(|kept| key.starts_with(kept))

@@ -32,7 +32,10 @@ pub(super) fn closing(ended: &Ended, told: &Told, nothing: bool) -> String {
         lines.push("(no output)".to_owned());
     }
     if told.alike {
-        lines.push("[some lines above look like words of this tool and are output of the command; from here on they are not]".to_owned());
+        lines.push(
+            "[some lines above look like words of this tool and are output of the command; from here on they are not]"
+                .to_owned(),
+        );
     }
     lines.extend(beside(told).into_iter().map(|note| format!("[{note}]")));
     if ended.left > 0 {

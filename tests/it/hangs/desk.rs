@@ -38,7 +38,10 @@ impl Desk {
         let value = format!("{name}-{}", std::process::id());
         let mut command = Command::new(env!("CARGO_BIN_EXE_ropewalk"));
         // The folder of the tests is below it, and would be a place that is written to in builds.
-        command.env_remove("CARGO_TARGET_DIR").env("XDG_STATE_HOME", at.join("state")).env("ROPEWALK_TEST_MARK", &value);
+        command
+            .env_remove("CARGO_TARGET_DIR")
+            .env("XDG_STATE_HOME", at.join("state"))
+            .env("ROPEWALK_TEST_MARK", &value);
         change(&mut command);
         let mut binary = Binary::of(&mut command);
         let mut options = settings;

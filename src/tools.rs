@@ -16,7 +16,6 @@ pub mod output;
 pub mod plan_enter;
 pub mod plan_exit;
 pub mod read;
-mod shell;
 pub mod todowrite;
 pub mod tool_search;
 pub mod write;

@@ -3,6 +3,7 @@
 
 mod likeness;
 mod pump;
+pub(super) mod shell;
 mod unsaved;
 mod watch;
 mod words;
@@ -20,8 +21,8 @@ use crate::outputs::{Gather, Gathered, Long, NewOutput, classify};
 use crate::process::{Command, Input};
 use crate::tool::{Access, Capability, Content, Context, ErrorKind, Failed, Outcome, Tool, ToolError, Traits};
 
-use super::shell::{self, Prepared, started};
 use pump::{Limits, Pumped, Stopped};
+use shell::{Prepared, started};
 use unsaved::Unseen;
 use watch::{Changed, Watch};
 use words::{Told, closing, how};

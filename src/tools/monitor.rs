@@ -15,7 +15,7 @@ use serde_json::json;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::oneshot;
 
-use super::shell;
+use super::bash::shell;
 use crate::editor::JobState;
 use crate::jobs::{MonitorInfo, New, Note, Wanted};
 use crate::process::Input;

@@ -9,17 +9,17 @@ use crate::process::{Command, Confine, Input, Launch, Running};
 use crate::tool::{Context, ErrorKind, ToolError};
 
 /// What the model is told where it is not bash that ran it.
-pub(super) const BY_SH: &str = "there is no bash here; sh ran it";
+pub(in crate::tools) const BY_SH: &str = "there is no bash here; sh ran it";
 
 /// A command line that is ready to be started.
-pub(super) struct Prepared {
+pub(in crate::tools) struct Prepared {
     pub command: Command,
     /// It is sh that runs it.
     pub by_sh: bool,
 }
 
 /// Finds the shell and the folder for a command line. A `workdir` that is blank is none.
-pub(super) async fn prepared(
+pub(in crate::tools) async fn prepared(
     line: &str,
     workdir: Option<&str>,
     input: Input,
@@ -47,7 +47,7 @@ pub(super) async fn prepared(
 }
 
 /// What a command line may be at all: the fault of one that is not.
-pub(super) fn fault(line: &str) -> Option<&'static str> {
+pub(in crate::tools) fn fault(line: &str) -> Option<&'static str> {
     if line.trim().is_empty() {
         return Some("`command` is empty; give a command line, for example \"cargo test\".");
     }
@@ -92,7 +92,7 @@ async fn folder(workdir: Option<&str>, roots: &[PathBuf], context: &Context) -> 
 }
 
 /// Starts it.
-pub(super) fn started(command: &Command, context: &Context) -> Result<Running, ToolError> {
+pub(in crate::tools) fn started(command: &Command, context: &Context) -> Result<Running, ToolError> {
     if context.cancel.is_cancelled() {
         return Err(ToolError::new(ErrorKind::Cancelled, "The call was cancelled before the command was run."));
     }

@@ -325,7 +325,7 @@ impl Dispatch {
         }
         let on = session.wanted().guards(&self.workspace.settings());
         let failed_kind = failed.map(|error| error.kind);
-        let end = if failed.is_some_and(answered) { End::Good } else { end(failed_kind) };
+        let end = end(failed_kind);
         let Watched { key, looks, changes, edits, world, over: _, notes } = watched;
         let (looks, changes, world) = (*looks, *changes, *world);
         let failed = match (failed, &*edits) {
@@ -384,12 +384,6 @@ fn end(error: Option<ErrorKind>) -> End {
         Some(ErrorKind::Denied | ErrorKind::Cancelled | ErrorKind::Truncated | ErrorKind::UnknownTool) => End::Neither,
         Some(_) => End::Bad,
     }
-}
-
-/// Whether a call failed only in that the command it ran ended with another exit code than 0: that is an answer (tests that
-/// fail, a search without a match), and no failure of the tool.
-fn answered(error: &ToolError) -> bool {
-    error.kind == ErrorKind::Failed && error.data.as_ref().is_some_and(|data| data["exitCode"].is_number())
 }
 
 /// The hash of a text by its name in a call: of none where there is none; `None` when that cannot be found out.

@@ -93,7 +93,7 @@ mod tests {
             ("\u{9b}1mbold\u{9b}m\n", "bold\n"),
             ("\u{1b}Pq#0;2\u{1b}\\after\n", "after\n"),
             ("bell\u{7} null\u{0} del\u{7f}\n", "bell null␀ del\n"),
-            ("Downloading 100%\rDone.          \n", "Done.          0%\n"),
+            ("Downloading 100%\rDone.          \n", "Done.          %\n"),
             ("Building\u{1b}[2K\u{1b}[1Gok\n", "ok\n"),
             ("Building\r\u{1b}[K\n", "\n"),
             ("stays\r", "stays"),

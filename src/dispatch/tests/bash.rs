@@ -509,21 +509,3 @@ async fn it_counts_as_a_change_and_is_never_made_again() {
         }
     }
 }
-
-#[tokio::test]
-async fn a_command_that_says_no_is_no_failure_of_the_tool() {
-    for (exit, stopped) in [(Exit::Code(1), false), (Exit::Signal(9), true)] {
-        let desk = desk(vec![], Some(Ended { exit, left: 0 }));
-        desk.answer(|params| decided(params, Consent::Once));
-        for _ in 0..9 {
-            let call = CallParams { turn_id: Some("t".into()), ..params("bash", json!({ "command": "it" })) };
-            let result = desk.call_with(call).await;
-            let error = result.error.clone().unwrap();
-            assert!(error.kind == ErrorKind::Failed || stopped, "{exit:?} {}", text(&result));
-        }
-        let call = CallParams { turn_id: Some("t".into()), ..params("bash", json!({ "command": "it" })) };
-        let result = desk.call_with(call).await;
-        assert_eq!(result.error.clone().unwrap().kind == ErrorKind::Denied, stopped, "{exit:?} {}", text(&result));
-        assert_eq!(text(&result).contains(" in a row"), stopped, "{}", text(&result));
-    }
-}

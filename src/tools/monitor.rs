@@ -287,7 +287,7 @@ async fn start(arguments: &Arguments, context: &Context) -> Result<Outcome, Tool
         None => "It runs until it is stopped.".to_owned(),
     };
     let by_sh = prepared.by_sh.then(|| "There is no bash here; sh runs it.".to_owned());
-    let remark: String = [remark, by_sh].into_iter().flatten().map(|remark| format!("\n{remark}")).collect();
+    let remark = [remark, by_sh].into_iter().flatten().fold(String::new(), |all, remark| all + "\n" + &remark);
     let told = format!("Started monitor {id} ({label}). {until} What it prints comes with your next results.{remark}");
     Ok(said(told, json!({ "id": id, "label": label, "state": JobState::Running, "timeoutMs": timeout })))
 }

@@ -8,7 +8,6 @@ pub mod line_ends;
 #[cfg(test)]
 pub(crate) mod model;
 pub mod percent;
-pub mod plain;
 pub mod position;
 mod rope;
 mod shifts;

@@ -12,6 +12,7 @@ use ropewalk::editor::Absent;
 use ropewalk::languages::{Languages, ServerStatus};
 use ropewalk::permissions::Trust;
 use ropewalk::ports::{self, Disk as _, Ports, SystemDisk};
+use ropewalk::process;
 use ropewalk::syntax::Language;
 use ropewalk::workspace::Documents;
 
@@ -58,6 +59,7 @@ pub(crate) async fn run(common: &Common, doctor: &Doctor) -> u8 {
          \nEmbedded syntax check (always there; it does not check types)\n  {}",
         CHECKED.iter().filter_map(|id| Language::of_id(id)).map(Language::name).collect::<Vec<_>>().join(", ")
     );
+    out.push_str(&commands(process::confinement(), process::beyond_reach()));
     let _ = writeln!(out, "\nTrust");
     if let Ok(folder) = ports::current_dir().and_then(|folder| SystemDisk.canonicalize(&folder)) {
         let word =
@@ -70,6 +72,16 @@ pub(crate) async fn run(common: &Common, doctor: &Doctor) -> u8 {
     }
     say(&out);
     0
+}
+
+/// What is told of commands: whether they can be confined, and what their supervisor cannot reach.
+fn commands(confinement: Result<(), String>, beyond_reach: Option<&str>) -> String {
+    let sandbox = match confinement {
+        Ok(()) => "can be had: `bash.sandbox` holds writing to the workspace, temporary folders and caches".to_owned(),
+        Err(why) => format!("cannot be had: {why}; with `bash.sandbox` no command runs"),
+    };
+    let ends = beyond_reach.unwrap_or("all that a command starts ends with it");
+    format!("\nCommands\n  sandbox: {sandbox}\n  processes: {ends}\n")
 }
 
 fn security(trust: &Trust, root: Option<&Path>, servers: &[ServerStatus]) -> u8 {
@@ -94,4 +106,19 @@ fn line(server: &ServerStatus) -> String {
         Err(why) => ("missing", why.clone()),
     };
     format!("  {found} {mark} {:<28} {}\n            {}\n", server.name, server.languages.join(", "), what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_had_of_commands_is_told() {
+        let told = commands(Err("no Landlock".to_owned()), Some("some are not ended"));
+        let words = "\nCommands\n  sandbox: cannot be had: no Landlock; with `bash.sandbox` no command runs\n  \
+                     processes: some are not ended\n";
+        assert_eq!(told, words);
+        let told = commands(Ok(()), None);
+        assert!(told.contains("sandbox: can be had") && told.ends_with("ends with it\n"), "{told}");
+    }
 }

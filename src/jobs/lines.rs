@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use regex::Regex;
 
+use crate::outputs::{PlainLine, PlainLines};
 use crate::process::Stream;
-use crate::text::plain::{Plain, PlainLine};
 
 /// At most so many lines are kept.
 pub const KEPT_LINES: usize = 1000;
@@ -91,7 +91,7 @@ pub(super) struct Lines {
     kept: VecDeque<Line>,
     bytes: usize,
     total: u64,
-    open: [Plain; 2],
+    open: [PlainLines; 2],
     /// The session was told of all lines before this one: shown them, or how many there are.
     told: u64,
     /// The session was shown all lines before this one that are kept, or asked for later ones.
@@ -102,7 +102,7 @@ pub(super) struct Lines {
 
 impl Default for Lines {
     fn default() -> Lines {
-        let open = [Plain::new(LINE_BYTES), Plain::new(LINE_BYTES)];
+        let open = [PlainLines::new(LINE_BYTES), PlainLines::new(LINE_BYTES)];
         Lines { kept: VecDeque::new(), bytes: 0, total: 0, open, told: 0, shown: 0, watches: Vec::new(), watched: 0 }
     }
 }
@@ -205,8 +205,7 @@ impl Lines {
     /// Whether such a line has come, or one that has not ended looks like it.
     pub(super) fn found(&self, number: u64) -> bool {
         let Some(watch) = self.watches.iter().find(|watch| watch.number == number) else { return true };
-        watch.found.is_some()
-            || self.open.iter().any(|open| !open.open().is_empty() && watch.pattern.is_match(open.open()))
+        watch.found.is_some() || self.open_lines().iter().any(|(_, open)| watch.pattern.is_match(open))
     }
 
     /// Looks out for it no more.
@@ -237,7 +236,7 @@ impl Lines {
     }
 
     fn open_lines(&self) -> Vec<(Stream, String)> {
-        let streams = [Stream::Out, Stream::Err].map(|stream| (stream, self.open[place(stream)].open().to_owned()));
+        let streams = [Stream::Out, Stream::Err].map(|stream| (stream, self.open[place(stream)].open()));
         streams.into_iter().filter(|(_, text)| !text.is_empty()).collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::text::plain::unfinished;
+use crate::outputs::unfinished;
 
 /// At most so many bytes are kept.
 const KEPT: usize = 256 * 1024;

@@ -43,6 +43,19 @@ impl Decoder {
     }
 }
 
+/// How many bytes at the end are the beginning of a character that may still be completed.
+pub fn unfinished(bytes: &[u8]) -> usize {
+    let tail = bytes.iter().rev().take(3).position(|byte| byte & 0xc0 != 0x80).map_or(0, |at| at + 1);
+    let Some(lead) = bytes.len().checked_sub(tail).and_then(|at| bytes.get(at)) else { return 0 };
+    let length = match lead {
+        0xc2..=0xdf => 2,
+        0xe0..=0xef => 3,
+        0xf0..=0xf4 => 4,
+        _ => 1,
+    };
+    if tail < length { tail } else { 0 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,7 @@
 //! the lines that look like failures stay at hand.
 
 use std::collections::VecDeque;
+use std::io;
 use std::path::PathBuf;
 
 use tracing::warn;
@@ -35,6 +36,7 @@ pub struct Gather {
 }
 
 /// What stays at hand of a long output.
+#[derive(Default)]
 struct Ends {
     /// `None`: there is no place for the whole, or no more.
     spool: Option<Spool>,
@@ -44,6 +46,8 @@ struct Ends {
     bytes: usize,
     /// Line ends.
     lines: usize,
+    /// Why the disk does not have the whole, where it was to.
+    lost: Option<io::ErrorKind>,
 }
 
 /// An output that has come to its end.
@@ -127,11 +131,14 @@ impl Gather {
 
     fn write_to(&mut self, end: usize) {
         let long = self.long.get_or_insert_with(|| {
-            let spool = self.place.as_ref().and_then(|place| {
-                let spool = Spool::new(place, &self.session, self.bounds);
-                spool.inspect_err(|error| warn!(%error, "a long output cannot be written to the disk")).ok()
-            });
-            Ends { spool, head: String::new(), tail: String::new(), failures: VecDeque::new(), bytes: 0, lines: 0 }
+            let mut ends = Ends::default();
+            if let Some(place) = &self.place {
+                match Spool::new(place, &self.session, self.bounds) {
+                    Ok(spool) => ends.spool = Some(spool),
+                    Err(error) => ends.lost(&error),
+                }
+            }
+            ends
         });
         long.take(&self.text[..end]);
         self.text.drain(..end);
@@ -150,12 +157,18 @@ impl Gather {
 }
 
 impl Ends {
+    /// It cannot be written to the disk.
+    fn lost(&mut self, error: &io::Error) {
+        warn!(%error, "a long output cannot be written to the disk");
+        self.lost = Some(error.kind());
+    }
+
     fn take(&mut self, text: &str) {
         if let Some(spool) = &mut self.spool
             && let Err(error) = spool.write(text)
         {
-            warn!(%error, "a long output cannot be written to the disk any more");
             self.spool = None;
+            self.lost(&error);
         }
         let room = HEAD.saturating_sub(self.head.len());
         if room > 0 && self.head.len() == self.bytes {
@@ -196,12 +209,16 @@ impl Ends {
     }
 
     fn finish(mut self) -> Gathered {
-        let spooled = self.spool.take().map(Spool::finish).transpose();
-        let spooled =
-            spooled.inspect_err(|error| warn!(%error, "a long output cannot be made one file")).ok().flatten();
+        let spooled = match self.spool.take().map(Spool::finish).transpose() {
+            Ok(spooled) => spooled,
+            Err(error) => {
+                self.lost(&error);
+                None
+            }
+        };
         let tail = &self.tail[self.tail.ceil_char_boundary(self.tail.len().saturating_sub(TAIL))..];
         let Some(spooled) = spooled else {
-            return Gathered::Text(joined(&self.head, tail, self.bytes));
+            return Gathered::Text(joined(&self.head, tail, self.bytes, self.lost));
         };
         let Dropped { lines: gone, after, remarks, .. } = spooled.dropped;
         let (head_lines, tail_lines) = (super::line_count(&self.head), ends(tail));
@@ -239,11 +256,12 @@ fn ends(text: &str) -> usize {
 }
 
 /// The ends of a text of so many bytes, and what is missing between them.
-fn joined(head: &str, tail: &str, bytes: usize) -> String {
+fn joined(head: &str, tail: &str, bytes: usize, lost: Option<io::ErrorKind>) -> String {
     let head = &head[..head_end(head, HEAD - 1)];
     let line_end = if head.ends_with('\n') { "" } else { "\n" };
     let missing = bytes.saturating_sub(head.len() + tail.len());
-    format!("{head}{line_end}[{missing} bytes are kept nowhere: the output is too long]\n{tail}")
+    let why = lost.map(|kind| format!(" and could not be written to the disk: {kind}")).unwrap_or_default();
+    format!("{head}{line_end}[{missing} bytes are kept nowhere: the output is too long{why}]\n{tail}")
 }
 
 #[cfg(test)]
@@ -329,8 +347,30 @@ mod tests {
         for place in [None, Some(place(&disk))] {
             let Gathered::Text(text) = gathered(place, 200_000, BOUNDS) else { panic!() };
             assert!(text.starts_with("row 1 is") && text.ends_with(&row(200_000)) && text.len() < HEAD + TAIL + 100);
-            assert!(text.contains(" bytes are kept nowhere: the output is too long]\n"));
+            assert!(text.contains(" bytes are kept nowhere: the output is too long"));
         }
+    }
+
+    #[test]
+    fn a_disk_that_is_full_midway_is_told_and_nothing_is_left_on_it() {
+        let disk = Arc::new(MemoryDisk::new());
+        let mut gather = Gather::new(Some(place(&disk)), "s");
+        let go = |from: usize, gather: &mut Gather| {
+            for number in from..from + 100_000 {
+                gather.push(&row(number));
+            }
+            gather.write();
+        };
+        go(1, &mut gather);
+        let files = || disk.read_dir(Path::new("/state/outputs")).unwrap();
+        let path = Path::new("/state/outputs").join(&files()[0].name);
+        disk.fail(Operation::Grow, &path, io::ErrorKind::StorageFull);
+        go(100_001, &mut gather);
+        let Gathered::Text(text) = gather.finish() else { panic!() };
+        assert!(text.starts_with("row 1 is") && text.ends_with(&row(200_000)), "both ends are there");
+        let words = "the output is too long and could not be written to the disk: no storage space]\n";
+        assert!(text.contains(words), "{}", &text[HEAD - 100..HEAD + 100]);
+        assert_eq!(files().len(), 0);
     }
 
     #[test]
@@ -352,14 +392,7 @@ mod tests {
 
     #[test]
     fn many_failures_are_bounded_and_are_the_first_and_the_last() {
-        let mut ends = Ends {
-            spool: None,
-            head: String::new(),
-            tail: String::new(),
-            failures: VecDeque::new(),
-            bytes: 0,
-            lines: 0,
-        };
+        let mut ends = Ends::default();
         for number in 1..=1000 {
             ends.take(&format!("fine\nerror {number}\n"));
         }

@@ -35,6 +35,11 @@ impl Plain {
         self.sources[stream].read(text, &mut |act| line.act(act, &mut |text| shown(stream, text)));
     }
 
+    /// What is shown by now of the line that may still be written over.
+    pub fn open(&self) -> &str {
+        &self.line.text
+    }
+
     /// Nothing comes any more.
     pub fn finish(&mut self, shown: &mut impl FnMut(usize, &str)) {
         for stream in [self.writer, 1 - self.writer] {

@@ -1,7 +1,9 @@
 //! `bash`: runs a command line, with the output as it came, how it ended, and what else there is to know of it: which
 //! unsaved text it did not see, which files that the model knows it changed.
 
+mod likeness;
 mod pump;
+pub(super) mod shell;
 mod unsaved;
 mod watch;
 mod words;
@@ -16,11 +18,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::outputs::{Gather, Gathered, Long, NewOutput, classify};
-use crate::ports::FileKind;
-use crate::process::{Command, Confine, Input, Launch, Running};
+use crate::process::{Command, Input};
 use crate::tool::{Access, Capability, Content, Context, ErrorKind, Failed, Outcome, Tool, ToolError, Traits};
 
 use pump::{Limits, Pumped, Stopped};
+use shell::{Prepared, started};
 use unsaved::Unseen;
 use watch::{Changed, Watch};
 use words::{Told, closing, how};
@@ -115,14 +117,10 @@ impl Tool for Bash {
     }
 
     fn validate(&self, arguments: &Arguments) -> Result<(), ToolError> {
-        let fault = |message: &str| Err(ToolError::new(ErrorKind::InvalidArguments, message));
-        if arguments.command.trim().is_empty() {
-            return fault("`command` is empty; give a command line, for example \"cargo test\".");
+        match shell::fault(&arguments.command) {
+            Some(fault) => Err(ToolError::new(ErrorKind::InvalidArguments, fault)),
+            None => Ok(()),
         }
-        if arguments.command.contains('\0') {
-            return fault("`command` has a NUL character in it, which no command line can have; leave it out.");
-        }
-        Ok(())
     }
 
     async fn run(&self, arguments: Arguments, context: &Context) -> Result<Outcome, ToolError> {
@@ -143,70 +141,17 @@ impl Tool for Bash {
         let pumped = pump::pump(running, gather, limits, clock, |_, text| progress.output(text)).await?;
         told.changed = watch.end(context, &told.unseen).await;
         told.stopped = pumped.stopped.map(|stopped| (stopped, limit.0));
+        told.alike = pumped.alike;
         ended(pumped, told).await
     }
 }
 
 /// The command as it is started, and what is to be told of that.
 async fn prepared(arguments: &Arguments, context: &Context) -> Result<(Command, Told), ToolError> {
-    let mut told = Told::default();
-    let (program, options): (_, &[&str]) = if let Some(bash) = context.programs.find("bash", &[]) {
-        (bash, &["--noprofile", "--norc", "-c", "--"])
-    } else if let Some(sh) = context.programs.find("sh", &[]) {
-        told.notes.push("there is no bash here; sh ran it".to_owned());
-        (sh, &["-c", "--"])
-    } else {
-        let words = "There is neither bash nor sh on the PATH (in its absolute folders): no command can be run.";
-        return Err(ToolError::new(ErrorKind::Unavailable, words));
-    };
-    let settings = context.workspace.settings();
-    let roots = roots(context);
-    let dir = folder(arguments, &roots, context).await?;
-    let args = options.iter().map(|option| (*option).to_owned()).chain([arguments.command.clone()]).collect();
-    let command = Command {
-        launch: Launch { program, args, dir: Some(dir), ..Launch::default() },
-        input: arguments.stdin.clone().map_or(Input::Closed, Input::Text),
-        keep: settings.bash.keep_environment.clone(),
-        confine: settings.bash.sandbox.then_some(Confine::around(&roots)),
-    };
-    Ok((command, told))
-}
-
-/// The session's folders.
-fn roots(context: &Context) -> Vec<PathBuf> {
-    let wanted = context.session.wanted();
-    match wanted.asked.roots {
-        Some(_) => wanted.folders.into_iter().flatten().map(PathBuf::from).collect(),
-        None => context.workspace.roots().folders,
-    }
-}
-
-/// The folder that the command runs in.
-async fn folder(arguments: &Arguments, roots: &[PathBuf], context: &Context) -> Result<PathBuf, ToolError> {
-    let Some(named) = arguments.workdir().map(str::to_owned) else {
-        return roots.first().cloned().ok_or_else(|| {
-            let words = "No workspace folder is open: give an absolute `workdir` to say where the command runs.";
-            ToolError::new(ErrorKind::InvalidArguments, words)
-        });
-    };
-    let workspace = Arc::clone(&context.workspace);
-    let look = tokio::task::spawn_blocking(move || {
-        let target = workspace.resolve(&named)?;
-        let fault = |kind, why: String| Err(ToolError::new(kind, format!("`workdir` {} {why}", target.shown)));
-        let [path] = target.paths.as_slice() else {
-            return fault(ErrorKind::InvalidArguments, "is no folder on the disk; name one.".to_owned());
-        };
-        match workspace.ports.disk.metadata(path) {
-            Ok(found) if found.kind == FileKind::Directory => Ok(path.clone()),
-            Ok(_) => fault(ErrorKind::InvalidArguments, "is a file; name the folder it is in.".to_owned()),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                fault(ErrorKind::NotFound, "does not exist; name a folder that does.".to_owned())
-            }
-            Err(error) => fault(ErrorKind::Failed, format!("cannot be looked at: {error}.")),
-        }
-    });
-    look.await
-        .map_err(|error| ToolError::new(ErrorKind::Failed, format!("`workdir` could not be looked up: {error}.")))?
+    let input = arguments.stdin.clone().map_or(Input::Closed, Input::Text);
+    let Prepared { command, by_sh } = shell::prepared(&arguments.command, arguments.workdir(), input, context).await?;
+    let notes = by_sh.then(|| shell::BY_SH.to_owned()).into_iter().collect();
+    Ok((command, Told { notes, ..Told::default() }))
 }
 
 /// How long the command may run (ms), and what is told of that.
@@ -219,23 +164,6 @@ fn limit(asked: Option<u64>) -> (u64, Option<String>) {
         }
         Some(asked) => (asked, None),
     }
-}
-
-fn started(command: &Command, context: &Context) -> Result<Running, ToolError> {
-    if context.cancel.is_cancelled() {
-        return Err(ToolError::new(ErrorKind::Cancelled, "The call was cancelled before the command was run."));
-    }
-    context.programs.command(command).map_err(|error| {
-        let program = command.launch.program.display();
-        if command.confine.is_some() && error.kind() == std::io::ErrorKind::Unsupported {
-            let words = format!(
-                "The command was not run: the setting `bash.sandbox` confines commands to the workspace folders, and that \
-                 cannot be had here: {error}. Tell the user; no command runs before the setting is changed."
-            );
-            return ToolError::new(ErrorKind::Unavailable, words);
-        }
-        ToolError::new(ErrorKind::Failed, format!("The command was not run: {program} could not be started: {error}."))
-    })
 }
 
 /// What a command that has ended comes to.
@@ -334,6 +262,7 @@ async fn in_background(
         let unseen = std::mem::take(&mut told.unseen);
         told.changed = watch.end(&context, &unseen).await;
         told.stopped = pumped.stopped.map(|stopped| (stopped, timeout_ms.unwrap_or_default()));
+        told.alike = pumped.alike;
         let good = failure(&pumped, &told).is_none();
         let mut words = how(&pumped.ended, told.stopped);
         if let Some(changed) = words::changed(&told.changed) {

@@ -4,7 +4,6 @@ mod tend;
 mod words;
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,12 +15,11 @@ use serde_json::json;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::oneshot;
 
+use super::bash::shell;
 use crate::editor::JobState;
 use crate::jobs::{MonitorInfo, New, Note, Wanted};
-use crate::ports::FileKind;
-use crate::process::{Command, Input, Launch};
+use crate::process::Input;
 use crate::tool::{Access, Capability, Content, Context, ErrorKind, Outcome, Tool, ToolError, Traits};
-use crate::workspace::Key;
 
 /// So many may run in a session.
 const RUNNING: usize = 5;
@@ -184,6 +182,9 @@ impl Tool for Monitor {
             Action::Start if !command => {
                 Err(unfit("`command` is missing; give the command line to run, for example \"npm run dev\"."))
             }
+            Action::Start => {
+                arguments.command.as_deref().and_then(shell::fault).map_or(Ok(()), |fault| Err(unfit(fault)))
+            }
             Action::Read | Action::Write | Action::Stop if !id => {
                 Err(unfit("`id` is missing; give the id of a monitor, as `start` named it, for example \"j1\"."))
             }
@@ -191,7 +192,7 @@ impl Tool for Monitor {
                 Err(unfit("There is nothing to write: give `text`, or `close_stdin` true to end its input."))
             }
             Action::Read => arguments.regex().map(drop),
-            Action::Start | Action::Write | Action::Stop | Action::List => Ok(()),
+            Action::Write | Action::Stop | Action::List => Ok(()),
         }
     }
 
@@ -269,19 +270,10 @@ async fn start(arguments: &Arguments, context: &Context) -> Result<Outcome, Tool
         return Err(full(&running));
     }
     let line = arguments.command.clone().unwrap_or_default();
-    let dir = folder(arguments.workdir.clone(), context).await?;
-    let shell = context.programs.find("bash", &[]).or_else(|| context.programs.find("sh", &[]));
-    let program = shell.ok_or_else(|| {
-        let message = "There is no shell on the PATH, neither `bash` nor `sh`; no command can be run.";
-        ToolError::new(ErrorKind::Unavailable, message)
-    })?;
+    let prepared = shell::prepared(&line, arguments.workdir.as_deref(), Input::Open, context).await?;
     let label = words::label(arguments.description.as_deref(), &line);
-    let folder = dir.clone();
-    let launch = Launch { program, args: vec!["-c".to_owned(), line], dir, ..Launch::default() };
-    let command = Command { launch, input: Input::Open, ..Command::default() };
-    let command = context.programs.command(&command).map_err(|error| {
-        ToolError::new(ErrorKind::Failed, format!("The command could not be started: {error}. Nothing runs."))
-    })?;
+    let folder = prepared.command.launch.dir.clone();
+    let command = shell::started(&prepared.command, context)?;
     let (timeout, remark) = arguments.timeout();
     let clock = Arc::clone(&context.workspace.ports.clock);
     // It ends by force in time before its job is given up.
@@ -298,32 +290,10 @@ async fn start(arguments: &Arguments, context: &Context) -> Result<Outcome, Tool
         Some(timeout) => format!("It is stopped after {timeout} ms."),
         None => "It runs until it is stopped.".to_owned(),
     };
-    let remark = remark.map(|remark| format!("\n{remark}")).unwrap_or_default();
+    let by_sh = prepared.by_sh.then(|| "There is no bash here; sh runs it.".to_owned());
+    let remark = [remark, by_sh].into_iter().flatten().fold(String::new(), |all, remark| all + "\n" + &remark);
     let told = format!("Started monitor {id} ({label}). {until} What it prints comes with your next results.{remark}");
     Ok(said(told, json!({ "id": id, "label": label, "state": JobState::Running, "timeoutMs": timeout })))
-}
-
-/// The folder that a command runs in: the one that is named, else the first of the workspace.
-async fn folder(workdir: Option<String>, context: &Context) -> Result<Option<PathBuf>, ToolError> {
-    let workspace = Arc::clone(&context.workspace);
-    let first = workspace.roots().folders.first().cloned();
-    let Some(name) = workdir.filter(|name| !matches!(name.trim(), "" | "." | "./")) else { return Ok(first) };
-    let looked = tokio::task::spawn_blocking(move || {
-        let target = workspace.resolve(&name)?;
-        let is_folder = |path: &PathBuf| {
-            workspace.ports.disk.metadata(path).is_ok_and(|metadata| metadata.kind == FileKind::Directory)
-        };
-        match target.key {
-            Key::File(path) if is_folder(&path) => Ok(path),
-            _ => {
-                let message =
-                    format!("There is no folder {name:?} to run a command in; give one that exists as `workdir`.");
-                Err(ToolError::new(ErrorKind::NotFound, message))
-            }
-        }
-    });
-    let broken = |error| ToolError::new(ErrorKind::Failed, format!("The folder could not be looked up: {error}."));
-    Ok(Some(looked.await.map_err(broken)??))
 }
 
 async fn read(arguments: &Arguments, context: &Context) -> Result<Outcome, ToolError> {

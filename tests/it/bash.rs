@@ -44,12 +44,22 @@ impl Desk {
         format!("file://{}", self.root.join(name).display())
     }
 
-    /// Calls `bash`; the person says yes.
+    /// Calls `bash`; the person says yes where it is asked about, which not every command is.
     async fn begin(&mut self, arguments: Value) -> i64 {
         let id = self.editor.request("ropewalk/callTool", json!({ "name": "bash", "arguments": arguments }));
-        let (question, asked) = self.editor.asked("ropewalk/approve").await;
-        let decision = json!({ "callId": asked["calls"][0]["callId"], "decision": "once" });
-        self.editor.respond(&question, json!({ "decisions": [decision] }));
+        let goes_on = |message: &Value| {
+            message["method"] == "ropewalk/approve"
+                || message["method"] == "ropewalk/save"
+                || message["params"]["kind"] == "output"
+                || message["id"] == id && message.get("method").is_none()
+        };
+        let message = self.editor.next_where(goes_on).await.unwrap();
+        if message["method"] == "ropewalk/approve" {
+            let decision = json!({ "callId": message["params"]["calls"][0]["callId"], "decision": "once" });
+            self.editor.respond(&message["id"], json!({ "decisions": [decision] }));
+        } else {
+            self.editor.put_back(message);
+        }
         id
     }
 

@@ -21,6 +21,8 @@ mod fidelity;
 mod files;
 mod format;
 mod front;
+#[cfg(target_os = "linux")]
+mod hangs;
 mod hostile;
 mod into;
 mod late;

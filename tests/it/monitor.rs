@@ -31,9 +31,9 @@ async fn said(editor: &mut FakeEditor, arguments: Value) -> String {
     text(&result).to_owned()
 }
 
-/// Reads until there is a line that matches.
+/// Reads until there is a line that matches, be it one that was shown with the answer to the start already.
 async fn until(editor: &mut FakeEditor, id: &str, pattern: &str) -> String {
-    said(editor, json!({ "action": "read", "id": id, "pattern": pattern, "wait": LONG })).await
+    said(editor, json!({ "action": "read", "id": id, "since": 0, "pattern": pattern, "wait": LONG })).await
 }
 
 /// Comes back when a job has printed this; what the model is told is not touched.

@@ -28,8 +28,10 @@ const NEVER: Duration = Duration::from_mins(1);
 
 /// The real binary.
 pub struct Binary {
-    child: Child,
-    input: Option<ChildStdin>,
+    /// The process.
+    pub child: Child,
+    /// Its standard input; closed when it is taken away.
+    pub input: Option<ChildStdin>,
     output: ChildStdout,
     read: Vec<u8>,
 }
@@ -61,13 +63,15 @@ impl Binary {
         Binary { child, input, output, read: Vec::new() }
     }
 
-    async fn send(&mut self, message: &Value) {
+    /// Sends a message.
+    pub async fn send(&mut self, message: &Value) {
         let input = self.input.as_mut().expect("an open input");
         input.write_all(&framed(&message.to_string())).await.unwrap();
         input.flush().await.unwrap();
     }
 
-    async fn notify(&mut self, method: &str, params: Value) {
+    /// Sends a notification.
+    pub async fn notify(&mut self, method: &str, params: Value) {
         self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params })).await;
     }
 
@@ -77,7 +81,8 @@ impl Binary {
         self.next(|message| message["id"] == id && message.get("method").is_none()).await
     }
 
-    async fn next(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
+    /// The next message that fits; others are passed over.
+    pub async fn next(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
         let reading = async {
             loop {
                 while let Some((message, len)) = crate::editor::first_message(&self.read) {
@@ -117,7 +122,8 @@ impl Binary {
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     }
 
-    async fn code(&mut self) -> Option<i32> {
+    /// Its exit code, when it has ended.
+    pub async fn code(&mut self) -> Option<i32> {
         tokio::time::timeout(NEVER, self.child.wait()).await.expect("an end").unwrap().code()
     }
 }

@@ -499,13 +499,8 @@ async fn it_counts_as_a_change_and_is_never_made_again() {
         desk.answer(|params| decided(params, Consent::Once));
         let result = desk.call_with(call("bash", json!({ "command": "it" }))).await;
         let kind = result.error.as_ref().map(|error| error.kind);
-        match round {
-            2 => assert!(text(&result).contains("`bash` has failed 3 times in a row"), "{}", text(&result)),
-            8 => assert_eq!(kind, Some(ErrorKind::Denied), "{}", text(&result)),
-            _ => assert_eq!(kind, Some(ErrorKind::Failed)),
-        }
-        if round == 8 {
-            return;
-        }
+        // That a test fails is no failure of the tool, however often it is run.
+        assert_eq!(kind, Some(ErrorKind::Failed), "{round}");
+        assert!(!text(&result).contains("times in a row"), "{}", text(&result));
     }
 }

@@ -49,15 +49,16 @@ async fn a_command_is_started_followed_and_its_end_told_once() {
     let (desk, started) = desk("/bin/sh", &output, Some(Ended { exit: Exit::Code(3), left: 1 }));
     allowed(&desk);
     let told = call(&desk, json!({ "command": "npm run dev", "workdir": "sub" })).await;
-    let words =
-        "Started monitor j1 (npm run dev). It is stopped after 300000 ms. What it prints comes with your next results.";
+    let words = "Started monitor j1 (npm run dev). It is stopped after 300000 ms. What it prints comes with your next results.\n\
+         There is no bash here; sh runs it.";
     assert_eq!(told, words);
     let command = started.lock().unwrap().pop().unwrap();
     assert_eq!((command.launch.program.to_str(), command.input), (Some("/bin/sh"), Input::Open));
     assert_eq!(
         (command.launch.args, command.launch.dir),
-        (vec!["-c".into(), "npm run dev".into()], Some("/w/sub".into()))
+        (vec!["-c".into(), "--".into(), "npm run dev".into()], Some("/w/sub".into()))
     );
+    assert_eq!((command.keep, command.confine), (vec![], None));
     desk.dispatch.jobs.over("default", "j1", std::time::Duration::from_secs(9)).await.unwrap();
     let read = text(&desk.call("read", json!({ "file_path": "a.txt" })).await);
     let words = "Since then monitor j1 (npm run dev) has put out 2 lines:\n! warning\n| ready\n\
@@ -122,8 +123,8 @@ async fn what_cannot_be_is_said() {
     let (desk, started) = desk("/bin/bash", &[], Some(Ended { exit: Exit::Code(0), left: 0 }));
     allowed(&desk);
     for (arguments, kind, words) in [
-        (json!({ "command": "x", "workdir": "none" }), ErrorKind::NotFound, "There is no folder \"none\""),
-        (json!({ "command": "x", "workdir": "a.txt" }), ErrorKind::NotFound, "There is no folder \"a.txt\""),
+        (json!({ "command": "x", "workdir": "none" }), ErrorKind::NotFound, "`workdir` none does not exist"),
+        (json!({ "command": "x", "workdir": "a.txt" }), ErrorKind::InvalidArguments, "`workdir` a.txt is a file"),
         (json!({ "action": "read", "id": "j7" }), ErrorKind::NotFound, "There is no monitor \"j7\"; there are none"),
         (json!({ "action": "stop", "id": "j7" }), ErrorKind::NotFound, "There is no monitor \"j7\""),
         (json!({ "action": "write", "id": "j7", "text": "x" }), ErrorKind::NotFound, "There is no monitor \"j7\""),
@@ -142,5 +143,21 @@ async fn what_cannot_be_is_said() {
     let (none, _) = PlayedPrograms::new("/bin");
     desk.dispatch.set_programs(Arc::new(none));
     let result = desk.call("monitor", json!({ "command": "x" })).await;
-    assert!(text(&result).starts_with("There is no shell on the PATH"), "{}", text(&result));
+    assert!(text(&result).starts_with("There is neither bash nor sh on the PATH"), "{}", text(&result));
+}
+
+#[tokio::test]
+async fn it_is_held_to_the_settings_of_commands() {
+    let (desk, started) = desk("/bin/bash", &[], Some(Ended { exit: Exit::Code(0), left: 0 }));
+    let bash = json!({ "keepEnvironment": ["MY_TOKEN"], "sandbox": true });
+    let (settings, remarks) = Settings::parse(&json!({ "permissions": { "allow": ["monitor"] }, "bash": bash }));
+    assert_eq!(remarks, []);
+    desk.workspace.set_settings(Arc::new(settings));
+    let nul = desk.call("monitor", json!({ "command": "a\0b" })).await;
+    assert_eq!(nul.error.unwrap().kind, ErrorKind::InvalidArguments);
+    call(&desk, json!({ "command": "-x" })).await;
+    let command = started.lock().unwrap().pop().unwrap();
+    assert_eq!(command.launch.args, ["--noprofile", "--norc", "-c", "--", "-x"]);
+    assert_eq!(command.keep, ["MY_TOKEN"]);
+    assert_eq!(command.confine.unwrap().writable.first().map(|place| place.as_path()), Some(Path::new("/w")));
 }

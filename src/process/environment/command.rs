@@ -138,13 +138,21 @@ const GIT_SETTINGS: &[(&str, &str)] = &[
     ("maintenance.auto", "false"),
 ];
 
+/// Settings of git in our own environment that stay: the beginnings of keys, in small letters. None of them runs a program,
+/// and without them a container's own git may refuse to work (`safe.directory`). Others may name programs or hold
+/// secrets.
+const GIT_SETTINGS_KEPT: &[&str] = &["advice.", "i18n.", "init.defaultbranch", "safe.directory", "user."];
+
 /// The environment of a command, from ours. `keep` names variables that it gets although they look like secrets.
 pub(in crate::process) fn for_command(
     vars: impl Iterator<Item = (OsString, OsString)>,
     keep: &[String],
 ) -> Vec<(OsString, OsString)> {
     let given = |name: &OsStr| GIVEN.iter().any(|(given, _)| *given == name);
+    let vars: Vec<(OsString, OsString)> = vars.collect();
+    let kept = git_settings(&vars);
     let mut out: Vec<(OsString, OsString)> = vars
+        .into_iter()
         .filter(|(name, value)| !given(name) && passes(name, value, keep))
         .map(|(name, value)| if name == "PATH" { (name, without_relative(&value)) } else { (name, value) })
         .collect();
@@ -152,12 +160,30 @@ pub(in crate::process) fn for_command(
     for (name, value) in GIVEN {
         give(name, value);
     }
-    give("GIT_CONFIG_COUNT", &GIT_SETTINGS.len().to_string());
-    for (number, (key, value)) in GIT_SETTINGS.iter().enumerate() {
-        give(&format!("GIT_CONFIG_KEY_{number}"), key);
-        give(&format!("GIT_CONFIG_VALUE_{number}"), value);
+    // The last of a key counts: ours are.
+    let own = GIT_SETTINGS.iter().map(|(key, value)| (OsString::from(key), OsString::from(value)));
+    let settings: Vec<(OsString, OsString)> = kept.into_iter().chain(own).collect();
+    out.push(("GIT_CONFIG_COUNT".into(), settings.len().to_string().into()));
+    for (number, (key, value)) in settings.into_iter().enumerate() {
+        out.push((format!("GIT_CONFIG_KEY_{number}").into(), key));
+        out.push((format!("GIT_CONFIG_VALUE_{number}").into(), value));
     }
     out
+}
+
+/// The settings of git in an environment that stay, in their order.
+fn git_settings(vars: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+    let value = |name: &str| vars.iter().find(|(found, _)| found == name).map(|(_, value)| value.clone());
+    let count = value("GIT_CONFIG_COUNT").and_then(|count| count.to_str()?.parse::<usize>().ok()).unwrap_or_default();
+    // So many variables there are at most.
+    let numbers = 0..count.min(vars.len());
+    let setting =
+        |number| Some((value(&format!("GIT_CONFIG_KEY_{number}"))?, value(&format!("GIT_CONFIG_VALUE_{number}"))?));
+    let stays = |(key, _): &(OsString, OsString)| {
+        let key = key.to_string_lossy().to_ascii_lowercase();
+        GIT_SETTINGS_KEPT.iter().any(|kept| key.starts_with(kept))
+    };
+    numbers.filter_map(setting).filter(stays).collect()
 }
 
 fn passes(name: &OsStr, value: &OsStr, keep: &[String]) -> bool {
@@ -285,6 +311,44 @@ mod tests {
         ] {
             assert!(!passed(name, "/bin/evil", &[name]), "{name}");
         }
+    }
+
+    #[test]
+    fn settings_of_git_stay_where_they_run_nothing_and_ours_are_the_last() {
+        let settings = |vars: &[(&str, &str)]| -> Vec<String> {
+            let out = of(vars, &[]);
+            let value = |name: &str| {
+                let mut found = out.iter().filter(|(found, _)| found == name).map(|(_, value)| value.clone());
+                let first = found.next().unwrap();
+                assert_eq!(found.next(), None, "{name} is there once");
+                first
+            };
+            let count: usize = value("GIT_CONFIG_COUNT").parse().unwrap();
+            let setting = |number| {
+                format!(
+                    "{}={}",
+                    value(&format!("GIT_CONFIG_KEY_{number}")),
+                    value(&format!("GIT_CONFIG_VALUE_{number}"))
+                )
+            };
+            (0..count).map(setting).collect()
+        };
+        let own = ["safe.bareRepository=explicit", "core.fsmonitor=false", "maintenance.auto=false"];
+        assert_eq!(settings(&[]), own);
+        assert_eq!(settings(&[("GIT_CONFIG_COUNT", "many")]), own);
+        assert_eq!(settings(&[("GIT_CONFIG_COUNT", "18446744073709551615")]), own);
+        let found = settings(&[
+            ("GIT_CONFIG_COUNT", "4"),
+            ("GIT_CONFIG_KEY_0", "safe.directory"),
+            ("GIT_CONFIG_VALUE_0", "*"),
+            ("GIT_CONFIG_KEY_1", "core.sshCommand"),
+            ("GIT_CONFIG_VALUE_1", "evil"),
+            ("GIT_CONFIG_KEY_2", "http.extraHeader"),
+            ("GIT_CONFIG_VALUE_2", "Authorization: x"),
+            ("GIT_CONFIG_KEY_3", "User.Name"),
+            ("GIT_CONFIG_VALUE_3", "Me"),
+        ]);
+        assert_eq!(found, [&["safe.directory=*", "User.Name=Me"][..], &own].concat());
     }
 
     #[test]

@@ -9,6 +9,8 @@ use crate::ports::Clock;
 use crate::process::{Ended, Exit, Running, Stream};
 use crate::tool::{ErrorKind, ToolError};
 
+use super::likeness::Likeness;
+
 /// So long after a command should be gone it is waited for all the same; then it is given up.
 const PATIENCE: Duration = Duration::from_millis(800);
 
@@ -41,6 +43,8 @@ pub(super) struct Pumped {
     /// What it put out, as a terminal would show it.
     pub gather: Gather,
     pub shares: Shares,
+    /// Some of it looks like words of ours.
+    pub alike: bool,
 }
 
 /// Which parts of an output came from which stream: 0 is standard output, 1 standard error.
@@ -86,13 +90,15 @@ struct Taking {
     plain: Plain,
     gather: Gather,
     shares: Shares,
+    likeness: Likeness,
 }
 
 impl Taking {
     fn text(&mut self, stream: usize, text: &str) {
-        let (gather, shares) = (&mut self.gather, &mut self.shares);
+        let (gather, shares, likeness) = (&mut self.gather, &mut self.shares, &mut self.likeness);
         self.plain.push(stream, text, &mut |stream, text| {
             shares.add(stream, text.len());
+            likeness.push(text);
             gather.push(text);
         });
     }
@@ -103,9 +109,10 @@ impl Taking {
             heard(&[], rest);
             self.text(stream, rest);
         }
-        let (gather, shares) = (&mut self.gather, &mut self.shares);
+        let (gather, shares, likeness) = (&mut self.gather, &mut self.shares, &mut self.likeness);
         self.plain.finish(&mut |stream, text| {
             shares.add(stream, text.len());
+            likeness.push(text);
             gather.push(text);
         });
     }
@@ -121,8 +128,13 @@ pub(super) async fn pump(
     mut heard: impl FnMut(&[u8], &str),
 ) -> Result<Pumped, ToolError> {
     let Running { mut output, process, .. } = running;
-    let mut taking =
-        Taking { decoders: Default::default(), plain: Plain::default(), gather, shares: Shares::default() };
+    let mut taking = Taking {
+        decoders: Default::default(),
+        plain: Plain::default(),
+        gather,
+        shares: Shares::default(),
+        likeness: Likeness::default(),
+    };
     let mut until = limits.timeout.map(|timeout| clock.now() + timeout);
     let (mut ended, mut open, mut stopped) = (None, true, None);
     {
@@ -171,7 +183,8 @@ pub(super) async fn pump(
     }
     taking.finish(&mut heard);
     let ended = ended.unwrap_or(Ended { exit: Exit::Unknown, left: 0 });
-    Ok(Pumped { ended, stopped, gather: taking.gather, shares: taking.shares })
+    let alike = taking.likeness.found();
+    Ok(Pumped { ended, stopped, gather: taking.gather, shares: taking.shares, alike })
 }
 
 async fn written(mut gather: Gather) -> Result<Gather, ToolError> {

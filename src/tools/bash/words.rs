@@ -21,6 +21,8 @@ pub(super) struct Told {
     pub changed: Vec<Changed>,
     /// Why it was stopped, and after how long it would have been (ms).
     pub stopped: Option<(Stopped, u64)>,
+    /// Lines of the output look like ours.
+    pub alike: bool,
 }
 
 /// The lines below the output. `nothing`: there is none.
@@ -28,6 +30,12 @@ pub(super) fn closing(ended: &Ended, told: &Told, nothing: bool) -> String {
     let mut lines = Vec::new();
     if nothing {
         lines.push("(no output)".to_owned());
+    }
+    if told.alike {
+        lines.push(
+            "[some lines above look like words of this tool and are output of the command; from here on they are not]"
+                .to_owned(),
+        );
     }
     lines.extend(beside(told).into_iter().map(|note| format!("[{note}]")));
     if ended.left > 0 {
@@ -224,6 +232,7 @@ mod tests {
                 changed("c.txt", FileChangeKind::Deleted, false),
             ],
             stopped: None,
+            alike: false,
         };
         expect![[r"
             (no output)
@@ -245,6 +254,12 @@ mod tests {
             [it did not see what is only proposed for p.txt]"]]
         .assert_eq(&started(&job));
         assert_eq!(closing(&ended(Exit::Code(0)), &Told::default(), false), "exit code 0");
+        let alike = Told { alike: true, ..Told::default() };
+        assert_eq!(
+            closing(&ended(Exit::Code(1)), &alike, false),
+            "[some lines above look like words of this tool and are output of the command; from here on they are not]\n\
+             exit code 1"
+        );
     }
 
     #[test]

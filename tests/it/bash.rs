@@ -12,6 +12,8 @@ use crate::editor::FakeEditor;
 struct Desk {
     editor: FakeEditor,
     root: PathBuf,
+    /// So many calls of `bash` were begun; the last one has this number.
+    calls: usize,
     _folders: [tempfile::TempDir; 2],
 }
 
@@ -37,7 +39,7 @@ impl Desk {
             },
         });
         editor.ask("initialize", params).await;
-        Desk { editor, root, _folders: folders }
+        Desk { editor, root, calls: 0, _folders: folders }
     }
 
     fn uri(&self, name: &str) -> String {
@@ -46,11 +48,14 @@ impl Desk {
 
     /// Calls `bash`; the person says yes where it is asked about, which not every command is.
     async fn begin(&mut self, arguments: Value) -> i64 {
-        let id = self.editor.request("ropewalk/callTool", json!({ "name": "bash", "arguments": arguments }));
+        self.calls += 1;
+        let call = format!("b{}", self.calls);
+        let params = json!({ "name": "bash", "callId": call, "arguments": arguments });
+        let id = self.editor.request("ropewalk/callTool", params);
         let goes_on = |message: &Value| {
             message["method"] == "ropewalk/approve"
                 || message["method"] == "ropewalk/save"
-                || message["params"]["kind"] == "output"
+                || message["params"]["kind"] == "output" && message["params"]["callId"] == call.as_str()
                 || message["id"] == id && message.get("method").is_none()
         };
         let message = self.editor.next_where(goes_on).await.unwrap();

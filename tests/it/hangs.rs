@@ -208,7 +208,7 @@ async fn two_hundred_starts_leave_nothing_open() {
 }
 
 /// Only so that a test that fails does so.
-const NEVER: Duration = Duration::from_secs(120);
+const NEVER: Duration = Duration::from_mins(2);
 
 /// The parameters of a call.
 fn call(session: &str, name: &str, arguments: Value) -> Value {

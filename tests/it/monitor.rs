@@ -112,6 +112,8 @@ async fn a_read_waits_for_its_line() {
 async fn what_is_written_is_read_by_the_command() {
     let (_gone, folder) = folder();
     let mut editor = editor(&folder).await;
+    // What is written is asked about like a command otherwise, whatever is allowed.
+    editor.ask("ropewalk/setMode", json!({ "mode": "danger" })).await;
     said(&mut editor, json!({ "command": "cat" })).await;
     let wrote = said(&mut editor, json!({ "action": "write", "id": "j1", "text": "hello" })).await;
     assert!(wrote.starts_with("Wrote 6 bytes to monitor j1."), "{wrote}");

@@ -159,5 +159,5 @@ async fn it_is_held_to_the_settings_of_commands() {
     let command = started.lock().unwrap().pop().unwrap();
     assert_eq!(command.launch.args, ["--noprofile", "--norc", "-c", "--", "-x"]);
     assert_eq!(command.keep, ["MY_TOKEN"]);
-    assert_eq!(command.confine.unwrap().writable.first().map(|place| place.as_path()), Some(Path::new("/w")));
+    assert_eq!(command.confine.unwrap().writable.first().map(std::path::PathBuf::as_path), Some(Path::new("/w")));
 }

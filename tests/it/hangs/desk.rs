@@ -234,7 +234,7 @@ pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
             tick.tick().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), wait).await.unwrap_or_else(|_| panic!("never: {what}"));
+    tokio::time::timeout(Duration::from_mins(1), wait).await.unwrap_or_else(|_| panic!("never: {what}"));
 }
 
 /// The status of a call and its text.

@@ -42,7 +42,8 @@ pub(crate) struct Arguments {
 /// What holds for all commands.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Common {
-    /// Trust this folder: language servers that run the project's code may start in it. Can be given more than once.
+    /// Trust this folder: commands may run in it, and language servers that run the project's code may start. Can be given
+    /// more than once.
     #[arg(long, global = true, value_name = "FOLDER")]
     pub(crate) trust: Vec<PathBuf>,
     /// Keep state in memory only and pin what is otherwise learned, so that runs can be repeated (always so for `try`

@@ -9,7 +9,7 @@
 //! `supervised`, what passes between: `wire`). It reaches what left the child's process group (`setsid`), and it is
 //! still there when we are killed ourselves (SIGKILL). Beyond it is only what another service starts at a child's
 //! request (systemd, a container engine, a running tmux), what the user may not signal (setuid programs), and, when
-//! supervisor and sidecar are killed at once, what the program itself had started. Without a supervisor (the library
+//! the supervisor itself is killed, what had left the child's group by then. Without a supervisor (the library
 //! alone, before [`supervise_with`]) a child has its process group and no more.
 //!
 //! `environment` decides what a child gets of our variables, `confine` where a command may write.

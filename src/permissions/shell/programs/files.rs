@@ -204,7 +204,12 @@ fn link(parsed: &Parsed<'_>, sheet: &mut Sheet<'_>) {
     if parsed.operands.len() < 2 && !parsed.has("-t --target-directory") {
         sheet.asks("makes a link that cannot be seen in full");
     }
+    let second_name = !parsed.has("-s --symbolic");
     for word in &parsed.operands {
+        if second_name {
+            // What is written under the new name is written to the file itself.
+            sheet.writes(word);
+        }
         let leads_out = match word {
             Word::Known(text) => text.starts_with(['/', '~']) || text.split('/').any(|part| part == ".."),
             Word::Unknown(_) => true,

@@ -114,7 +114,8 @@ pub(in super::super) const ROWS: &[Row] = &[
     asks(
         "config set, config unset, config edit, config remove-section, config rename-section",
         "changes settings, of which some run commands",
-    ),
+    )
+    .then(settings),
     destroys("reflog expire, reflog delete", "drops what lost commits could be found by"),
     asks("worktree add, worktree move, worktree repair, worktree lock, worktree unlock, worktree prune", HOOKS),
     asks("worktree remove", "removes a working tree").dangers(&[("-f --force", Verdict::Destructive, LOSES)]),
@@ -230,8 +231,27 @@ fn clean(parsed: &Parsed<'_>, sheet: &mut Sheet<'_>) {
 
 fn config(parsed: &Parsed<'_>, sheet: &mut Sheet<'_>) {
     let reads = parsed.has("-l --list --get --get-all --get-regexp --get-urlmatch --get-color --get-colorbool");
-    if !reads && parsed.operands.len() != 1 {
+    let changes = parsed.has("-e --edit --unset --unset-all --remove-section --rename-section --add --replace-all");
+    if changes || !reads && parsed.operands.len() != 1 {
         sheet.asks("changes settings, of which some run commands");
+        settings(parsed, sheet);
+    }
+}
+
+/// Which file of settings is written.
+fn settings(parsed: &Parsed<'_>, sheet: &mut Sheet<'_>) {
+    let named: Vec<&Word> = parsed.values("-f --file").collect();
+    for file in &named {
+        sheet.writes(file);
+    }
+    let home = sheet.invocation.scene.home.as_ref();
+    let file = match home {
+        Some(home) if parsed.has("--global") => home.join(".gitconfig").to_string_lossy().into_owned(),
+        _ if parsed.has("--system") => "/etc/gitconfig".to_owned(),
+        _ => ".git/config".to_owned(),
+    };
+    if named.is_empty() {
+        sheet.writes(&Word::Known(file));
     }
 }
 

@@ -86,8 +86,12 @@ impl Database {
             return Err(Fault::ReadOnly);
         }
         // Looked at before anything is changed, the way of its journal included.
-        match version(&connection)? {
-            0 if empty(&connection)? => {}
+        // In one view: another sidecar may make the tables between two looks.
+        let look = connection.transaction()?;
+        let (shape, bare) = (version(&look)?, empty(&look)?);
+        look.finish()?;
+        match shape {
+            0 if bare => {}
             SCHEMA => {}
             newer if newer > SCHEMA => return Err(Fault::Newer(newer)),
             other => return Err(Fault::Damaged(format!("schema {other}"))),

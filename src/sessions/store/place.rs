@@ -28,8 +28,13 @@ pub(super) fn prepare(folder: &Path, file: &Path) -> Result<(), String> {
     for beside in ["-wal", "-shm", "-journal"] {
         let mut name = file.as_os_str().to_owned();
         name.push(beside);
-        if std::fs::exists(&name).unwrap_or(true) {
-            ours(Path::new(&name), true)?;
+        let there = || std::fs::exists(&name).unwrap_or(true);
+        // Another sidecar may remove it while it is looked at.
+        if there()
+            && let Err(fault) = ours(Path::new(&name), true)
+            && there()
+        {
+            return Err(fault);
         }
     }
     Ok(())

@@ -180,7 +180,8 @@ fn with_relative_entries() -> std::ffi::OsString {
 async fn in_the_sandbox_tools_work_and_nothing_is_written_outside() {
     let mut desk = Desk::new("sandbox", json!({ "bash": { "sandbox": true } })).await;
     let can = ropewalk::process::confinement().is_ok();
-    let outside = desk.root.parent().unwrap().join("outside");
+    // Not beside the folder: that may be where everybody's temporary files are, which stay writable.
+    let outside = std::env::home_dir().unwrap().join(format!(".ropewalk-test-{}", std::process::id()));
     for tool in ["bash", "monitor"] {
         let command = format!("echo x > {}; echo \"wrote: $?\"", outside.display());
         let result = desk.tool(tool, json!({ "command": command })).await;

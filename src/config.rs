@@ -3,8 +3,11 @@
 
 mod formatter;
 mod hooks;
+mod json;
+mod own;
 mod parse;
 mod permissions;
+mod scope;
 mod shell;
 
 use std::collections::BTreeMap;
@@ -14,8 +17,11 @@ use serde::{Deserialize, Serialize};
 
 pub use formatter::{FormatterMode, FormatterSettings};
 pub use hooks::{Hook, HookSettings, OnFailure};
+pub use json::object;
+pub use own::{Own, OwnFile, Text as OwnText};
 pub use parse::Remark;
 pub use permissions::{GuardSettings, Mode, PermissionSettings};
+pub use scope::{USER_ONLY, UserOnly};
 pub use shell::ShellSettings;
 
 /// All settings. Durations are in milliseconds, sizes in bytes.
@@ -58,10 +64,12 @@ impl Settings {
     #[must_use]
     pub fn within(self, user: &Settings) -> Settings {
         let Settings { mut diagnostics, mut search, .. } = self;
-        diagnostics.servers.clone_from(&user.diagnostics.servers);
         if user.diagnostics.own_servers == OwnServers::Off {
             diagnostics.own_servers = OwnServers::Off;
         }
+        diagnostics.max_per_file = diagnostics.max_per_file.min(user.diagnostics.max_per_file);
+        diagnostics.max_servers = capped(diagnostics.max_servers, user.diagnostics.max_servers);
+        diagnostics.server_memory_mib = capped(diagnostics.server_memory_mib, user.diagnostics.server_memory_mib);
         search.secrets &= user.search.secrets;
         let on = |merged: bool, user: bool| merged || user;
         let guards = GuardSettings {
@@ -69,20 +77,29 @@ impl Settings {
             failures: on(self.guards.failures, user.guards.failures),
             undone: on(self.guards.undone, user.guards.undone),
         };
-        Settings {
+        search.time_limit_ms = search.time_limit_ms.min(user.search.time_limit_ms);
+        let mut within = Settings {
             freshness: self.freshness.stricter(user.freshness),
             syntax_gate: self.syntax_gate.stricter(user.syntax_gate),
-            hooks: user.hooks.clone(),
             formatter: self.formatter.within(&user.formatter),
+            output: self.output.within(&user.output),
+            parallel: self.parallel.within(&user.parallel),
             bash: self.bash.within(&user.bash),
-            save_before_bash: user.save_before_bash,
             permissions: self.permissions.within(&user.permissions),
             diagnostics,
             search,
             guards,
             ..self
-        }
+        };
+        within.take_users_own(user);
+        within
     }
+}
+
+/// The lower of two limits of which 0 is none at all.
+fn capped<T: Ord + Default>(one: T, other: T) -> T {
+    let none = T::default();
+    if one == none || other == none { one.max(other) } else { one.min(other) }
 }
 
 /// Which files `ls`, `glob`, `grep` and `file_search` see. An open document is always seen.
@@ -300,6 +317,21 @@ pub struct OutputSettings {
     pub compress: bool,
 }
 
+impl OutputSettings {
+    /// These settings where nobody can tell the user's from a project's: no limit is higher than the user's.
+    #[must_use]
+    pub fn within(&self, user: &OutputSettings) -> OutputSettings {
+        OutputSettings {
+            max_bytes: self.max_bytes.min(user.max_bytes),
+            head_bytes: self.head_bytes.min(user.head_bytes),
+            tail_bytes: self.tail_bytes.min(user.tail_bytes),
+            display_bytes: self.display_bytes.min(user.display_bytes),
+            kept_bytes: self.kept_bytes.min(user.kept_bytes),
+            compress: self.compress,
+        }
+    }
+}
+
 impl Default for OutputSettings {
     fn default() -> Self {
         OutputSettings {
@@ -322,6 +354,14 @@ pub struct ParallelSettings {
     pub per_session: usize,
     /// At most so many of all sessions together run beside the first of their session.
     pub beside: usize,
+}
+
+impl ParallelSettings {
+    /// These settings where nobody can tell the user's from a project's: no limit is higher than the user's.
+    #[must_use]
+    pub fn within(&self, user: &ParallelSettings) -> ParallelSettings {
+        ParallelSettings { per_session: self.per_session.min(user.per_session), beside: self.beside.min(user.beside) }
+    }
 }
 
 impl Default for ParallelSettings {

@@ -34,6 +34,7 @@ mod lines;
 mod names;
 mod nested;
 mod outputs;
+mod own;
 mod preview;
 mod project;
 mod proposals;
@@ -69,6 +70,7 @@ pub use client_tools::{
 };
 pub use input::ToolInputParams;
 pub use outputs::{OutputParams, OutputText};
+pub use own::OwnSettings;
 pub use proposals::{
     AcceptParams, AcceptResult, AcceptedFile, ProposedFile, ProposedHunk, Refused, RejectParams, RejectResult,
     RejectedFile,
@@ -79,7 +81,7 @@ use crate::editor::{News, ToolEvent};
 use crate::jobs::Jobs;
 use crate::languages::Languages;
 use crate::outputs::Budget;
-use crate::permissions::{Rule, Trust};
+use crate::permissions::{Footing, Rule, Trust};
 use crate::process::SystemPrograms;
 use crate::sessions::policy::Apply;
 use crate::sessions::{Session, Sessions};
@@ -142,6 +144,7 @@ pub struct Dispatch {
     world: Arc<World>,
     review: Review,
     hooks: hooks::Runner,
+    own: own::Own,
     /// Tools that are about to join or leave.
     joining: Joining,
 }
@@ -282,6 +285,7 @@ impl Dispatch {
             review: Review::default(),
             joining: Joining::default(),
             hooks: hooks::Runner::new(programs),
+            own: own::Own::default(),
         })
     }
 
@@ -452,11 +456,13 @@ impl Dispatch {
         let id = &admitted.call_id;
         let maker = None;
         let mut call = Call { params, id, entry, arguments, context, budget, timing, lineage, reporter, member, maker };
+        self.heeded().await;
         self.before(&mut call, beside).await?;
         self.guarded(&call, watched).await?;
         let mut rounds = 0;
         loop {
-            let proposal = self.cleared(&mut call, asking).await?;
+            let mut proposal = self.cleared(&mut call, asking).await?;
+            call.context.footing = std::mem::take(&mut proposal.outline.footing);
             watched.rename(&call);
             if let Some(member) = member {
                 member.cleared();
@@ -529,6 +535,7 @@ impl Dispatch {
             programs: self.hooks.programs(),
             spill: self.keeper.place(),
             call: Arc::from(""),
+            footing: Footing::default(),
         }
     }
 

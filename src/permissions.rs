@@ -16,7 +16,7 @@ mod suggest;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,6 +41,39 @@ pub struct Trust {
     grants: AtomicU64,
 }
 
+/// What was trusted when a call was judged: what the call starts is started only while all of it still is, by the same
+/// grants. Trust that was taken away and given anew is given to what is there by then.
+#[derive(Debug, Clone, Default)]
+pub struct Footing {
+    /// The folders and files (canonical) that trust covered, by which grant, and who knows whether it still does.
+    covered: Vec<(PathBuf, u64)>,
+    trust: Option<Arc<Trust>>,
+}
+
+impl Footing {
+    /// Of these paths (canonical) those that were covered at some moment, and the trust that may have changed since.
+    pub fn on<'a>(trust: &Arc<Trust>, then: &Trust, paths: impl IntoIterator<Item = &'a Path>) -> Footing {
+        let covered = paths.into_iter().filter_map(|path| Some((path.to_owned(), then.grant(path)?))).collect();
+        Footing { covered, trust: Some(Arc::clone(trust)) }
+    }
+
+    /// Also on what another one rests on.
+    pub fn extend(&mut self, other: Footing) {
+        self.covered.extend(other.covered);
+        self.trust = self.trust.take().or(other.trust);
+    }
+
+    /// The first of which this is so no more, in words.
+    pub fn fallen(&self) -> Option<String> {
+        let trust = self.trust.as_ref()?;
+        self.covered.iter().find_map(|(path, then)| match trust.grant(path) {
+            Some(now) if now == *then => None,
+            Some(_) => Some(format!("trust in {} was given anew after the call was judged", path.display())),
+            None => Some(format!("{} is not trusted any more", path.display())),
+        })
+    }
+}
+
 impl Trust {
     /// Trusts nothing.
     pub fn new() -> Trust {
@@ -58,6 +91,13 @@ impl Trust {
         } else if innermost(&roots, root).is_some_and(|(_, grant)| grant.is_some()) {
             roots.insert(root.to_owned(), None);
         }
+    }
+
+    /// What is trusted at this moment, whatever changes later.
+    #[must_use]
+    pub fn now(&self) -> Trust {
+        let roots = self.roots.read().unwrap_or_else(PoisonError::into_inner).clone();
+        Trust { roots: RwLock::new(roots), grants: AtomicU64::new(self.grants.load(Ordering::Relaxed)) }
     }
 
     /// Nothing is said of a folder itself any more: it is as trusted as what it lies in.

@@ -18,6 +18,7 @@ pub mod protocol;
 mod requests;
 mod rooms;
 mod run;
+mod settings;
 mod stdio;
 mod sync;
 
@@ -27,6 +28,7 @@ use std::sync::Arc;
 pub use rooms::{Begun, BegunBatch, Calls, Context, Reviewed, Rooms, Sources};
 pub use run::{serve, serve_with};
 
+use crate::config::OwnFile;
 use crate::dispatch::Dispatch;
 use crate::editor::Editor;
 use crate::languages::Languages;
@@ -50,6 +52,8 @@ pub struct ServeOptions {
     /// place, and where the journal of changes of several files is; absent: nothing is kept, copies are beside those
     /// files, and no crash is made good.
     pub state_dir: Option<PathBuf>,
+    /// The user's own settings file; absent: none is read.
+    pub own_file: Option<OwnFile>,
 }
 
 impl Default for ServeOptions {
@@ -60,6 +64,7 @@ impl Default for ServeOptions {
             signals: false,
             repeatable: false,
             state_dir: None,
+            own_file: None,
         }
     }
 }

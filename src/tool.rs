@@ -27,6 +27,7 @@ pub use slot::{Listed, NestedCall, NestedResult, Slot};
 use crate::jobs::Jobs;
 use crate::languages::Languages;
 use crate::outputs::{Long, OutputKind, SpillPlace};
+use crate::permissions::Footing;
 use crate::process::Programs;
 use crate::sessions::Session;
 use crate::workspace::{FileChange, Refusal, RefusalKind, Workspace};
@@ -116,6 +117,8 @@ pub struct Context {
     pub spill: Option<SpillPlace>,
     /// The caller's name for the call: what it shows is forgotten by that name.
     pub call: Arc<str>,
+    /// The trust that it was judged by, for what it starts.
+    pub footing: Footing,
 }
 
 /// One piece of an answer.

@@ -47,7 +47,8 @@ impl Settings {
         Settings::default().overlaid(value)
     }
 
-    /// These settings with those of `value` over them, and a remark on each key that was not taken.
+    /// These settings with those of `value` over them, and a remark on each key that was not taken. What these hold back
+    /// stays, whatever `value` says: ask and deny rules, hooks, and what could not be read of them.
     pub fn overlaid(&self, value: &Value) -> (Settings, Vec<Remark>) {
         let mut remarks = Vec::new();
         let fields = match value {
@@ -64,6 +65,8 @@ impl Settings {
         overlay.object("", &nested);
         let (mut settings, remarks) = overlay.finished();
         settings.hooks.broken = remarks.iter().any(|remark| remark.key.split('.').next() == Some(HOOKS));
+        settings.permissions.keep(&self.permissions);
+        settings.hooks.keep(&self.hooks);
         (settings, remarks)
     }
 }
@@ -295,7 +298,7 @@ fn pointer(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{FormatterMode, FormatterSettings, Freshness, OwnServers};
+    use crate::config::{FormatterMode, FormatterSettings, Freshness, OwnServers, PermissionSettings};
     use expect_test::expect;
     use proptest::prelude::*;
     use serde_json::json;
@@ -459,7 +462,68 @@ mod tests {
         assert_eq!((settings.diagnostics.servers["x"].settings.clone(), remarks), (Some(nested(40)), vec![]));
     }
 
+    #[test]
+    fn what_is_laid_over_takes_away_nothing_that_holds_back() {
+        let hook = |program: &str| json!({ "tool": "write", "command": [program] });
+        let (user, _) = Settings::parse(&json!({
+            "freshness": "off",
+            "permissions": { "mode": "review", "allow": ["write(a)"], "ask": ["write(b)"], "deny": ["read(c)"], "x": 1 },
+            "hooks": { "before": [hook("guard")], "befor": [] },
+        }));
+        assert_eq!((user.permissions.broken.len(), user.hooks.broken), (1, true));
+        let over = json!({
+            "permissions": { "mode": "build", "allow": [], "ask": [], "deny": ["read(d)"] },
+            "hooks": { "before": [hook("other"), hook("guard")] },
+        });
+        let (settings, remarks) = user.overlaid(&over);
+        let PermissionSettings { mode, allow, ask, deny, broken, .. } = settings.permissions;
+        assert_eq!((mode, allow, ask), (Mode::Build, vec![], vec!["write(b)".to_owned()]));
+        assert_eq!(
+            (deny, broken, remarks),
+            (vec!["read(c)".into(), "read(d)".into()], user.permissions.broken, vec![])
+        );
+        let before: Vec<&str> = settings.hooks.before.iter().map(super::super::Hook::shown).collect();
+        assert_eq!((before, settings.hooks.broken), (vec!["guard", "other"], true));
+        assert_eq!(settings.freshness, Freshness::Off);
+    }
+
+    /// Something that an editor may send as permissions, sane or not.
+    fn sent() -> impl Strategy<Value = Value> {
+        let rules = prop_oneof![
+            Just(json!([])),
+            Just(json!(null)),
+            Just(json!("write(x)")),
+            Just(json!(["write(x)", "read(y)"])),
+            Just(json!([7])),
+            Just(json!({})),
+        ];
+        let key = prop_oneof![Just("deny"), Just("ask"), Just("allow"), Just("mode"), Just("Deny"), Just("deni")];
+        let inner = prop::collection::btree_map(key, rules, 0..4).prop_map(|all| json!(all));
+        prop_oneof![
+            inner.clone().prop_map(|permissions| json!({ "permissions": permissions })),
+            inner.prop_map(|fields| {
+                let dotted = fields.as_object().unwrap().iter();
+                dotted.map(|(key, value)| (format!("permissions.{key}"), value.clone())).collect::<Map<_, _>>().into()
+            }),
+            Just(json!(null)),
+            Just(json!({ "permissions": null, "hooks": null })),
+        ]
+    }
+
     proptest! {
+        #[test]
+        fn no_layer_loses_a_rule_that_holds_back(user in sent(), editor in sent(), merged in sent()) {
+            let user = Settings::parse(&user).0;
+            let over = user.overlaid(&editor).0;
+            let within = user.overlaid(&merged).0.within(&over);
+            for settings in [&over, &within] {
+                let (had, has) = (&user.permissions, &settings.permissions);
+                prop_assert!(had.deny.iter().all(|rule| has.deny.contains(rule)));
+                prop_assert!(had.ask.iter().all(|rule| has.ask.contains(rule)));
+                prop_assert!(had.broken.iter().all(|why| has.broken.contains(why)));
+            }
+        }
+
         #[test]
         fn settings_survive_their_own_json(echo in any::<u64>(), head in any::<u32>(), on in any::<bool>()) {
             let mut settings = Settings::default();

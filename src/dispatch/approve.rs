@@ -45,7 +45,7 @@ impl Dispatch {
     /// What the call may do now. Comes back here when the text moved on between consent and commit.
     pub(super) async fn cleared(&self, call: &mut Call<'_>, asking: &mut Asking) -> Result<Proposal, ToolError> {
         loop {
-            let outline = outline(call.entry, &call.arguments, &call.context, &self.trust).await?;
+            let outline = outline(call.entry, &call.arguments, &call.context, (&self.trust, &self.own)).await?;
             // Before anything is read: what cannot be consented to must not cost a file's whole content.
             if let Some(refused) = self.hopeless(call, asking, &outline) {
                 return Err(refused);

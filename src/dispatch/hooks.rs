@@ -104,7 +104,8 @@ impl Dispatch {
                 ErrorKind::Unavailable,
                 format!(
                     "`{tool}` was not run: the user's settings of hooks cannot be read, and until they are mended nothing \
-                     runs that may change something. Tell the user; do not call it again before that."
+                     runs that may change something{}. Tell the user; do not call it again before that.",
+                    settings.permissions.broken.first().map(|why| format!(" ({why})")).unwrap_or_default()
                 ),
             ));
         }

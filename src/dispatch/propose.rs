@@ -7,7 +7,8 @@ use std::sync::Arc;
 use tracing::warn;
 
 use crate::permissions::{
-    DecisionKind, Judgement, Line, Place, Policy, Program, Reach, Rule, Trust, credential, judge, suggest, visible,
+    DecisionKind, Footing, Judgement, Line, Place, Policy, Program, Reach, Rule, Trust, credential, judge, suggest,
+    visible,
 };
 use crate::text::{BOM, Text, diff};
 use crate::tool::{Access, Context, ErrorKind, Plan, ToolError};
@@ -19,6 +20,7 @@ use super::catalog::Entry;
 use super::execute::Limits;
 use super::gate;
 use super::lines::{Look, Looked};
+use super::own::Own;
 use super::project::Project;
 
 /// Where a call reaches and what the rules say of that, before anything is read for it.
@@ -30,9 +32,20 @@ pub(super) struct Outline {
     pub lines: Vec<Line>,
     /// What looks like a credential in its arguments, where it may leave by the call.
     credential: Option<&'static str>,
-    /// What the workspace folders themselves hold back.
-    project: Project,
+    /// What is held back besides the user's rules.
+    held_back: HeldBack,
+    /// The trust that its command lines were judged by.
+    pub footing: Footing,
     pub judgement: Judgement,
+}
+
+/// What is held back besides the user's rules.
+#[derive(Default)]
+struct HeldBack {
+    /// By the workspace folders themselves.
+    project: Project,
+    /// The places of the user's own settings file.
+    own: Vec<PathBuf>,
 }
 
 /// A call at one moment: what it reaches, what the rules say, and what it would do, or why it cannot.
@@ -72,7 +85,7 @@ pub(super) async fn outline(
     entry: &Entry,
     arguments: &serde_json::Value,
     context: &Context,
-    trust: &Arc<Trust>,
+    (trust, own): (&Arc<Trust>, &Own),
 ) -> Result<Outline, ToolError> {
     let mut access = entry.tool.access(arguments);
     let runs = entry.rule == Rule::Shell && !access.commands.is_empty();
@@ -81,8 +94,9 @@ pub(super) async fn outline(
         programs: Arc::clone(&context.programs),
         trust: Arc::clone(trust),
     });
-    let (mut reads, mut writes, looked, project) = resolve(&context.workspace, &access, look, arguments).await?;
-    let Looked { lines, reads: read, writes: written } = looked;
+    let (mut reads, mut writes, looked, held_back) =
+        resolve(&context.workspace, &access, look, (arguments, own)).await?;
+    let Looked { lines, reads: read, writes: written, footing } = looked;
     for (asked, target) in read {
         access.reads.push(asked);
         reads.push(target);
@@ -100,8 +114,8 @@ pub(super) async fn outline(
         || lines.iter().any(|line| line.analysis.network)
         || writes.iter().any(|target| !target.inside);
     let credential = leaves.then(|| held(arguments)).flatten();
-    let mut outline =
-        Outline { reads, writes, access, lines, credential, project, judgement: Judgement::unknown(entry.rule) };
+    let judgement = Judgement::unknown(entry.rule);
+    let mut outline = Outline { reads, writes, access, lines, credential, held_back, footing, judgement };
     outline.judgement = judged(entry, context, &outline);
     Ok(outline)
 }
@@ -166,7 +180,7 @@ fn ends(change: &FileChange) -> Vec<&Target> {
 }
 
 fn judged(entry: &Entry, context: &Context, outline: &Outline) -> Judgement {
-    let (reach, policy) = (outline.reach(entry.rule), policy(context, &outline.project));
+    let (reach, policy) = (outline.reach(entry.rule), policy(context, &outline.held_back));
     let usual = judge(entry.traits().name, entry.rule, &reach, &policy);
     let writes = matches!(entry.rule, Rule::Write | Rule::ReadOrWrite) && !reach.writes.is_empty();
     let only_writes = writes && reach.commands.is_empty() && reach.hosts.is_empty();
@@ -180,13 +194,14 @@ fn judged(entry: &Entry, context: &Context, outline: &Outline) -> Judgement {
 
 /// The allow rule that would let a call pass that is asked about, if one rule can say so.
 pub(super) fn suggested(entry: &Entry, context: &Context, outline: &Outline) -> Option<String> {
-    suggest(entry.traits().name, entry.rule, &outline.reach(entry.rule), &policy(context, &outline.project))
+    suggest(entry.traits().name, entry.rule, &outline.reach(entry.rule), &policy(context, &outline.held_back))
 }
 
-fn policy(context: &Context, project: &Project) -> Policy {
+fn policy(context: &Context, held_back: &HeldBack) -> Policy {
     let workspace = &context.workspace;
     let policy = context.session.policy(&workspace.settings(), &workspace.roots().folders);
-    project.within(Policy { state: workspace.state_dir(), ..policy })
+    let policy = Policy { state: workspace.state_dir(), own: held_back.own.clone(), ..policy };
+    held_back.project.within(policy)
 }
 
 async fn planned(entry: &Entry, arguments: &serde_json::Value, context: &Context) -> Result<Planned, ToolError> {
@@ -205,22 +220,26 @@ async fn planned(entry: &Entry, arguments: &serde_json::Value, context: &Context
     Ok(Planned::Change(changes.into_iter().zip(previews).collect()))
 }
 
-/// The targets of the names, the command lines looked into, and the folders' own rules. All of it asks the disk, which may
+/// The targets of the names, the command lines looked into, and what is held back besides the user's rules. All of it asks the disk, which may
 /// be slow.
 async fn resolve(
     workspace: &Arc<Workspace>,
     access: &Access,
     look: Option<Look>,
-    arguments: &serde_json::Value,
-) -> Result<(Vec<Target>, Vec<Target>, Looked, Project), ToolError> {
+    (arguments, own): (&serde_json::Value, &Own),
+) -> Result<(Vec<Target>, Vec<Target>, Looked, HeldBack), ToolError> {
     let (workspace, access) = (Arc::clone(workspace), access.clone());
     let arguments = if look.is_some() { arguments.clone() } else { serde_json::Value::Null };
+    let own = own.clone();
     let resolved = tokio::task::spawn_blocking(move || -> Result<_, Refusal> {
+        // Before anything is judged by what it says.
+        own.look();
         let all = |names: &[String]| names.iter().map(|name| workspace.resolve(name)).collect::<Result<Vec<_>, _>>();
         let looked = look.map(|look| look.at(&access.commands, &arguments)).transpose()?;
         let folders = workspace.roots().folders;
         let project = Project::of(&*workspace.ports.disk, folders.iter().map(std::path::PathBuf::as_path));
-        Ok((all(&access.reads)?, all(&access.writes)?, looked.unwrap_or_default(), project))
+        let held_back = HeldBack { project, own: own.places(&workspace) };
+        Ok((all(&access.reads)?, all(&access.writes)?, looked.unwrap_or_default(), held_back))
     });
     match resolved.await {
         Ok(targets) => targets.map_err(ToolError::from),

@@ -1,5 +1,7 @@
 //! The decision on a call: by what it reaches, then by modes and rules. Pure.
 
+use std::path::Path;
+
 use super::lines::Concern;
 use super::{By, DecisionKind, Judgement, Place, Policy, Reach, Rule, protected, secret, visible};
 use crate::editor::Risk;
@@ -41,6 +43,11 @@ fn usual(rule: Rule, reach: &Reach, policy: &Policy) -> (Judgement, Ground) {
     let ours = |place: &&Place| place.paths.iter().any(|path| policy.state.iter().any(|state| path.starts_with(state)));
     if let Some(place) = reach.writes.iter().find(ours) {
         let reason = format!("{} is protected: what we remember, consent among it, is kept there", place.shown());
+        return on(Ground::Protected, reason, Risk::High, true);
+    }
+    let own = |place: &&Place| place.paths.iter().any(|path| policy.own.iter().any(|own| same(own, path)));
+    if let Some(place) = reach.writes.iter().find(own) {
+        let reason = format!("{} is protected: it holds the user's own settings", place.shown());
         return on(Ground::Protected, reason, Risk::High, true);
     }
     if let Some(reason) = reach.lines.iter().find_map(super::Line::may_write_protected) {
@@ -104,4 +111,9 @@ fn usual(rule: Rule, reach: &Reach, policy: &Policy) -> (Judgement, Ground) {
         ("it only reads, inside the workspace folders", Risk::Low)
     };
     (judged(DecisionKind::Allow, reason.to_owned(), risk, false), Ground::Other)
+}
+
+/// Whether two paths may be one file, on a disk that makes no difference of case too.
+fn same(one: &Path, other: &Path) -> bool {
+    one == other || one.to_string_lossy().to_lowercase() == other.to_string_lossy().to_lowercase()
 }

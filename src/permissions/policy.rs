@@ -28,6 +28,8 @@ pub struct Policy {
     pub bases: Bases,
     /// Where we keep what we remember, canonical: protected, whatever it is called.
     pub state: Option<PathBuf>,
+    /// Where the user's own settings file is, with all links resolved: protected, whatever it is called.
+    pub own: Vec<PathBuf>,
     /// The session's folders, canonical: what is outside them counts as outside the workspace. `None`: all of it.
     pub roots: Option<Vec<PathBuf>>,
 }

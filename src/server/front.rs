@@ -9,9 +9,7 @@ use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 use tracing::{debug, info, warn};
 
-use crate::config::Settings;
-use crate::editor::{Editor as _, FileChangeKind, FileChanged, Loudness, News, Origin};
-use crate::permissions::{Fault, Rules};
+use crate::editor::{FileChangeKind, FileChanged, Origin};
 use crate::workspace::documents::Counting;
 use crate::workspace::{Key, Roots, Snapshot, paths};
 
@@ -21,6 +19,7 @@ use super::lifecycle::{Gone, Parent};
 use super::outbox::Outbox;
 use super::protocol;
 use super::rooms::Rooms;
+use super::settings::{Layers, Scope, Watched};
 use super::sync::Asked;
 
 /// How far the conversation with the editor has come.
@@ -48,6 +47,8 @@ pub(super) struct Front {
     /// Comes before the names of our commands.
     pub command_prefix: String,
     repeatable: bool,
+    /// The user's own settings file, where there is to be one.
+    pub own: Option<Watched>,
     state: Mutex<State>,
     introduced: watch::Sender<Option<Introduced>>,
 }
@@ -58,29 +59,19 @@ struct Introduced {
     parent: Option<Parent>,
 }
 
-/// Whose settings they are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Scope {
-    /// The user's.
-    User,
-    /// The user's, with what a project's files say over them, and nobody can tell which is which: no command to run is
-    /// taken from these, for a repository is not the user.
-    Merged,
-}
-
 #[derive(Default)]
 pub(super) struct State {
     phase: Phase,
     /// The resyncs that have no answer yet.
     pub asked: Asked,
     /// The folders in the editor's order, by its spelling.
-    folders: Vec<(String, PathBuf)>,
+    pub folders: Vec<(String, PathBuf)>,
     /// Trusted folders that do not come from the editor's list of open ones.
-    trusted: Vec<PathBuf>,
+    pub trusted: Vec<PathBuf>,
     /// Whether every folder that is open is trusted.
-    trust_open: bool,
-    /// The user's settings, without what a project says over them.
-    user: Arc<Settings>,
+    pub trust_open: bool,
+    /// What says which settings are in force.
+    pub layers: Layers,
 }
 
 impl Front {
@@ -93,6 +84,7 @@ impl Front {
             tasks: TaskTracker::new(),
             command_prefix: options.command_prefix,
             repeatable: options.repeatable,
+            own: options.own_file.map(Watched::new),
             state: Mutex::default(),
             introduced: watch::Sender::new(None),
         };
@@ -219,7 +211,7 @@ impl Front {
             for uri in removed {
                 let Some(at) = state.folders.iter().position(|(spelled, _)| spelled == uri) else { continue };
                 let (_, folder) = state.folders.remove(at);
-                if state.trust_open && !state.trusted.contains(&folder) {
+                if state.trust_open && !state.named(&folder) {
                     self.forget_trust(&folder);
                 }
             }
@@ -266,6 +258,7 @@ impl Front {
         };
         let mut state = self.state();
         state.trusted.retain(|known| *known != folder);
+        state.layers.said(&folder, change.trusted);
         if change.trusted {
             state.trusted.push(folder.clone());
         }
@@ -273,6 +266,7 @@ impl Front {
     }
 
     fn reconfigured(self: &Arc<Self>, params: &Value) {
+        self.look_again();
         let settings = &params["settings"]["ropewalk"];
         if settings.is_object() {
             self.configure(settings, Scope::User);
@@ -288,35 +282,14 @@ impl Front {
         }
     }
 
-    fn configure(&self, sent: &Value, scope: Scope) {
-        let (mut settings, remarks) = Settings::parse(sent);
-        match scope {
-            Scope::User => self.state().user = Arc::new(settings.clone()),
-            // Of the user's own each time, so that what a project held back ends with that.
-            Scope::Merged => settings = settings.within(&Arc::clone(&self.state().user)),
-        }
-        for remark in remarks {
-            let words = format!("Ropewalk: setting {}: {}", remark.key, remark.message);
-            self.outbox.tell(News::Log(Loudness::Warning, words));
-        }
-        let rules = &settings.permissions;
-        for Fault { rule, why, holds_back } in Rules::read(&rules.allow, &rules.ask, &rules.deny).faults() {
-            let then = if *holds_back { "; until it is mended nothing is changed or run" } else { "" };
-            let words = format!("Ropewalk: the rule {rule:?} cannot be read: {why}{then}");
-            self.outbox.tell(News::Log(Loudness::Warning, words));
-        }
-        self.rooms.workspace.set_settings(Arc::new(settings));
-        self.tell_sources();
-    }
-
     /// The language servers hear of new settings and folders.
-    fn tell_sources(&self) {
+    pub(super) fn tell_sources(&self) {
         let workspace = &self.rooms.workspace;
         self.rooms.sources.configure(workspace.settings(), &workspace.roots(), self.repeatable);
     }
 
     /// Trusts a folder, or no longer.
-    fn set_trust(&self, folder: &Path, trusted: bool) {
+    pub(super) fn set_trust(&self, folder: &Path, trusted: bool) {
         info!(folder = %folder.display(), trusted, "trust");
         self.rooms.trust.set(folder, trusted);
         self.rooms.sources.trust_changed();
@@ -325,9 +298,9 @@ impl Front {
         }
     }
 
-    /// A folder that was trusted because it was open is closed.
-    fn forget_trust(&self, folder: &Path) {
-        info!(folder = %folder.display(), "trust ends with the folder");
+    /// What a folder was trusted for is so no more.
+    pub(super) fn forget_trust(&self, folder: &Path) {
+        info!(folder = %folder.display(), "trust ends");
         self.rooms.trust.forget(folder);
         self.rooms.sources.trust_changed();
         self.rooms.calls.trust_ended(folder);

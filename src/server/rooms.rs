@@ -15,7 +15,7 @@ use crate::dispatch::review::{ChangesParams, ChangesResult, KeepResult, ListChan
 use crate::dispatch::{AcceptParams, AcceptResult, RejectParams, RejectResult};
 use crate::dispatch::{
     BatchParams, BatchResult, CallParams, CallResult, Dispatch, ListToolsParams, ListedTool, OutputParams, OutputText,
-    PreviewResult, RegisterToolsParams, RegisterToolsResult, SessionAnswer, ToolInfo, ToolInputParams,
+    OwnSettings, PreviewResult, RegisterToolsParams, RegisterToolsResult, SessionAnswer, ToolInfo, ToolInputParams,
     UnregisterToolsParams, UnregisterToolsResult,
 };
 use crate::editor::FileChanged;
@@ -124,6 +124,10 @@ pub trait Calls: Send + Sync + 'static {
     /// A folder is not trusted any more: what goes on there in the background ends.
     fn trust_ended(&self, folder: &Path) {
         let _ = folder;
+    }
+    /// Calls are judged by what the user's own settings file says at that moment.
+    fn heed(&self, own: OwnSettings) {
+        let _ = own;
     }
     /// A piece of a call's arguments, as the model writes them. Applied at once, in order.
     fn tool_input(&self, piece: ToolInputParams) {
@@ -242,6 +246,10 @@ impl Calls for Dispatch {
 
     fn trust_ended(&self, folder: &Path) {
         Dispatch::trust_ended(self, folder);
+    }
+
+    fn heed(&self, own: OwnSettings) {
+        Dispatch::heed(self, own);
     }
 
     fn idle(self: Arc<Self>) -> BoxFuture<'static, ()> {

@@ -64,6 +64,7 @@ where
     let rooms = rooms(Arc::new(outbox.clone()));
     let signals = options.signals;
     let front = Arc::new(Front::new(rooms, outbox, gone.clone(), options));
+    front.heed_own_settings();
 
     let (service, unused) = LspService::new(|_| Backend::new(Arc::clone(&front)));
     drop(unused);

@@ -355,6 +355,7 @@ impl Wanted {
             broken: settings.broken.clone(),
             bases,
             state: None,
+            own: Vec::new(),
             roots,
         }
     }

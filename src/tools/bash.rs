@@ -251,7 +251,7 @@ async fn in_background(
     let mut begun = Told { notes: std::mem::take(&mut told.notes), unseen: told.unseen.clone(), ..Told::default() };
     let id = jobs.start(&session, &label, move |job| async move {
         if let Some(folder) = &folder {
-            job.runs_in(folder);
+            job.runs_in(folder, &context.footing);
         }
         let limits = Limits { timeout: timeout_ms.map(Duration::from_millis), grace: JOB_GRACE, cancel: &job.stop };
         let gather = Gather::new(context.spill.clone(), &context.session.id);

@@ -35,6 +35,7 @@ mod naive;
 mod odd;
 mod order;
 mod outputs;
+mod own;
 mod patches;
 mod process;
 mod proposals;

@@ -291,6 +291,51 @@ async fn unsaved_text_is_named_or_saved_first() {
     assert_eq!(desk.disk.bytes("/w/a.txt").unwrap(), b"a!\n");
 }
 
+#[tokio::test]
+async fn what_was_judged_before_trust_was_taken_away_does_not_start_after_it() {
+    for (tool, again, background) in [
+        ("bash", false, false),
+        ("bash", true, false),
+        ("bash", false, true),
+        ("bash", true, true),
+        ("monitor", false, false),
+        ("monitor", true, false),
+    ] {
+        let starts = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let counted = Arc::clone(&starts);
+        let desk = desk_with(MemoryDisk::new().with_file("/w/a.txt", "a\n"), move |_| {
+            counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            played(vec![out("ran\n")], EXITED)
+        });
+        settled(&desk, |settings| settings.save_before_bash = true);
+        desk.editor.abilities.lock().unwrap().save = true;
+        desk.open("/w/a.txt", "a!\n");
+        // The command waits for the editor to save, and meanwhile the person thinks better of it.
+        let trust = Arc::clone(&desk.dispatch.trust);
+        let change = move || {
+            trust.set(Path::new("/w"), false);
+            if again {
+                trust.set(Path::new("/w"), true);
+            }
+        };
+        let saved = change.clone();
+        *desk.editor.saver.lock().unwrap() = Some(Box::new(move |_| {
+            saved();
+            Some(Ok(SaveResult::default()))
+        }));
+        let arguments = match (tool, background) {
+            ("bash", true) => json!({ "command": "it", "background": true }),
+            _ => json!({ "command": "it" }),
+        };
+        desk.answer(|params| decided(params, Consent::Once));
+        let result = desk.call(tool, arguments).await;
+        let why = if again { "trust in /w was given anew" } else { "/w is not trusted any more" };
+        assert!(text(&result).contains(why), "{tool}: {}", text(&result));
+        assert_eq!(starts.load(std::sync::atomic::Ordering::Relaxed), 0, "{tool} {again}");
+        assert_eq!(result.status, Status::Denied, "{tool}: {}", text(&result));
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn documents_that_are_said_to_be_saved_and_are_not_are_told() {
     let disk = MemoryDisk::new().with_file("/w/a.txt", "a\n").with_file("/w/b.txt", "b\n").with_file("/w/c.txt", "c\n");

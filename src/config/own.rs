@@ -109,7 +109,6 @@ impl OwnFile {
         let mut own = Own { fault: Some(why.to_owned()), ..Own::default() };
         own.settings.permissions.keep_rules(&Settings::parse(value).0.permissions);
         own.settings.permissions.broken.push(self.told(why));
-        own.settings.hooks.broken = true;
         own
     }
 
@@ -242,7 +241,7 @@ mod tests {
             let own = read(&disk);
             let fault = own.fault.clone().unwrap_or_default();
             assert!(fault.contains(why), "{why}: {fault}");
-            assert!(own.trusted.is_empty() && own.settings.hooks.broken, "{why}");
+            assert!(own.trusted.is_empty(), "{why}");
             let PermissionSettings { allow, ask, deny, broken, .. } = own.settings.permissions;
             assert_eq!((allow.len(), broken), (0, vec![format!("{FILE}: {fault}")]), "{why}");
             assert_eq!((ask == ["ls"], deny == ["read(a)"]), (rules, rules), "{why}: what holds back does");

@@ -104,8 +104,7 @@ impl Dispatch {
                 ErrorKind::Unavailable,
                 format!(
                     "`{tool}` was not run: the user's settings of hooks cannot be read, and until they are mended nothing \
-                     runs that may change something{}. Tell the user; do not call it again before that.",
-                    settings.permissions.broken.first().map(|why| format!(" ({why})")).unwrap_or_default()
+                     runs that may change something. Tell the user; do not call it again before that."
                 ),
             ));
         }

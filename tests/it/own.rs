@@ -17,18 +17,24 @@ async fn told(desk: &mut Desk, part: &str) -> String {
     text(&desk.editor.next_where(fits).await.unwrap())
 }
 
+/// What becomes of a read of `kept.txt`, a read of `open.txt` and a write of a new file; nobody is asked about any.
 async fn statuses(desk: &mut Desk) -> [String; 3] {
+    // Never the same text twice, so that no call is one that goes round in circles.
+    let count = std::fs::read_dir(&desk.root).unwrap().count();
+    desk.file("kept.txt", &format!("kept {count}\n"));
+    desk.file("open.txt", &format!("open {count}\n"));
     let mut all = Vec::new();
     for (name, arguments) in [
         ("read", json!({ "file_path": "kept.txt" })),
-        ("read", json!({ "file_path": "open.txt", "force": true })),
-        ("write", json!({ "file_path": "new.txt", "content": format!("{}\n", all.len()) })),
+        ("read", json!({ "file_path": "open.txt" })),
+        ("write", json!({ "file_path": format!("new{count}.txt"), "content": "new\n" })),
     ] {
         let (result, asked) = desk.call(name, arguments, "once").await;
-        assert!(!asked, "{name}");
+        assert!(!asked, "{name}: {result}");
         all.push(result["status"].as_str().unwrap().to_owned());
     }
-    std::fs::remove_file(desk.root.join("new.txt")).ok();
+    // The next time is another.
+    desk.file(&format!("seen{count}.txt"), "");
     all.try_into().unwrap()
 }
 
@@ -36,8 +42,6 @@ async fn statuses(desk: &mut Desk) -> [String; 3] {
 async fn it_trusts_and_holds_back_as_it_says_at_the_moment_of_a_call() {
     let text = r#"{ "trusted": ["~/repo"], "permissions": { "deny": ["read(kept.txt)"] } }"#;
     let mut desk = Desk::with(json!({}), Some(text), &[]).await;
-    desk.file("kept.txt", "kept\n");
-    desk.file("open.txt", "open\n");
     assert_eq!(desk.bash("ls", "deny").await.0["status"], "ok", "trusted by it");
     assert_eq!(statuses(&mut desk).await, ["denied", "ok", "ok"]);
     let background = json!({ "command": "sleep 1000", "background": true });
@@ -86,11 +90,10 @@ async fn the_editor_goes_before_it_and_takes_away_nothing_that_holds_back() {
     });
     let editor = json!({ "permissions": { "mode": "build", "deny": [] } });
     let mut desk = Desk::with(editor, Some(&own.to_string()), &[]).await;
-    desk.file("kept.txt", "kept\n");
-    desk.file("open.txt", "open\n");
+    desk.file("unseen.txt", "one\n");
     assert_eq!(statuses(&mut desk).await, ["denied", "ok", "ok"], "the mode is the editor's");
     // What the editor says nothing of is as the file has it: a text that was never seen is written over.
-    let (result, _) = desk.call("write", json!({ "file_path": "open.txt", "content": "other\n" }), "once").await;
+    let (result, _) = desk.call("write", json!({ "file_path": "unseen.txt", "content": "other\n" }), "once").await;
     assert_eq!(result["status"], "ok", "{result}");
     // Where the editor says nothing any more, the file counts again.
     desk.editor.notify("workspace/didChangeConfiguration", json!({ "settings": { "ropewalk": {} } }));
@@ -139,8 +142,6 @@ async fn it_is_read_where_it_is_named_and_not_where_runs_are_to_be_alike() {
         (&["--settings", "none.json"], ["ok", "ok", "denied"], "denied"),
     ] {
         let mut desk = Desk::with(json!({}), Some(text), words).await;
-        desk.file("kept.txt", "kept\n");
-        desk.file("open.txt", "open\n");
         assert_eq!(statuses(&mut desk).await, expected, "{words:?}");
         assert_eq!(desk.bash("ls", "once").await.0["status"], command, "{words:?}");
         desk.end().await;

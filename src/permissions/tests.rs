@@ -419,11 +419,13 @@ fn the_users_own_settings_are_protected_wherever_they_are() {
     }
 }
 
+/// What happens, the changes of trust that it is, and why a call does not start then.
+type Cases = Vec<(&'static str, Vec<Box<dyn Fn(&Trust)>>, Option<&'static str>)>;
+
 #[test]
 fn what_was_judged_under_one_grant_does_not_start_under_another() {
     let set = |root: &'static str, trusted| move |trust: &Trust| trust.set(Path::new(root), trusted);
-    type Change = Box<dyn Fn(&Trust)>;
-    let cases: Vec<(&str, Vec<Change>, Option<&str>)> = vec![
+    let cases: Cases = vec![
         ("nothing happens", vec![], None),
         ("another folder", vec![Box::new(set("/v", true))], None),
         ("one within it that is not reached", vec![Box::new(set("/w/vendor", false))], None),

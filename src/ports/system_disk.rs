@@ -310,6 +310,7 @@ fn metadata_of(path: &Path, metadata: &std::fs::Metadata) -> Metadata {
 }
 
 /// Whose something is, as it was found.
+#[cfg_attr(target_os = "linux", expect(clippy::useless_conversion, reason = "modes are shorter on other systems"))]
 fn owned(found: &Stat) -> Owned {
     let kind = match FileType::from_raw_mode(found.st_mode) {
         FileType::RegularFile => FileKind::File,

@@ -451,6 +451,11 @@ pub trait Editor: Send + Sync + 'static {
     async fn pull_diagnostics(&self, uri: &str, deadline: Duration) -> Result<(), AskError>;
     /// Tells it something, in order, without waiting.
     fn tell(&self, news: News);
+    /// Whether much of what it was told is still unread. What can be told later, and together, waits then: nothing that is
+    /// told bounds the queue of what it has not read.
+    fn is_behind(&self) -> bool {
+        false
+    }
     /// Asks how its formatter would change a document of this version; `None`: it has no formatter for it.
     async fn format(&self, uri: &str, version: i32, deadline: Duration) -> Result<Option<Vec<TextEdit>>, AskError> {
         let _ = (uri, version, deadline);

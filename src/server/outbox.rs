@@ -27,6 +27,7 @@ use crate::ports::Clock;
 
 use super::convert::Client;
 use super::messages::Question as Unreadable;
+use super::stdio::Backlog;
 
 /// The sending side. Cheap to clone.
 #[derive(Clone)]
@@ -42,6 +43,7 @@ pub(super) struct Socket {
 struct Inner {
     queue: mpsc::UnboundedSender<Item>,
     clock: Arc<dyn Clock>,
+    backlog: Backlog,
     client: OnceLock<Client>,
     next: AtomicI64,
     open: Mutex<Open>,
@@ -78,6 +80,9 @@ impl Answer {
     }
 }
 
+/// An editor that has not read so much (bytes) of what it was sent is told only what it has to know.
+const BEHIND: usize = 1 << 20;
+
 /// Why a question ends whose answer was lost.
 const LOST: &str = "an answer of the editor's could not be read";
 
@@ -98,12 +103,13 @@ enum Item {
     Fence(oneshot::Sender<()>),
 }
 
-/// A new outbox and the side that goes to the transport.
-pub(super) fn outbox(clock: Arc<dyn Clock>) -> (Outbox, Socket) {
+/// A new outbox, whose messages end in what `backlog` counts, and the side that goes to the transport.
+pub(super) fn outbox(clock: Arc<dyn Clock>, backlog: Backlog) -> (Outbox, Socket) {
     let (sender, receiver) = mpsc::unbounded_channel();
     let inner = Arc::new(Inner {
         queue: sender,
         clock,
+        backlog,
         client: OnceLock::new(),
         next: AtomicI64::new(1),
         open: Mutex::default(),
@@ -336,7 +342,7 @@ mod tests {
     use crate::ports::SystemClock;
 
     fn pair() -> (Outbox, Outgoing) {
-        let (outbox, socket) = outbox(Arc::new(SystemClock));
+        let (outbox, socket) = outbox(Arc::new(SystemClock), Backlog::default());
         (outbox, socket.split().0)
     }
 

@@ -60,7 +60,8 @@ where
     F: FnOnce(Arc<dyn Editor>) -> Rooms,
 {
     let gone = Gone::new();
-    let (outbox, socket) = outbox(Arc::clone(&ports.clock));
+    let backlog = stdio::Backlog::default();
+    let (outbox, socket) = outbox(Arc::clone(&ports.clock), backlog.clone());
     let rooms = rooms(Arc::new(outbox.clone()));
     let signals = options.signals;
     let front = Arc::new(Front::new(rooms, outbox, gone.clone(), options));
@@ -68,7 +69,7 @@ where
 
     let (service, unused) = LspService::new(|_| Backend::new(Arc::clone(&front)));
     drop(unused);
-    let (writer, drain) = stdio::output(gone.clone());
+    let (writer, drain) = stdio::output(gone.clone(), backlog);
     let inbox = stdio::Inbox::default();
     let serving = Server::new(stdio::Input::new(input, inbox.clone(), gone.clone()), writer, socket)
         .concurrency_level(usize::MAX)

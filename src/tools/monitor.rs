@@ -348,7 +348,13 @@ async fn write(arguments: &Arguments, context: &Context) -> Result<Outcome, Tool
                 format!("Monitor {id} could not be written to: {error}. It may have read only a part, or nothing.");
             return Err(ToolError::new(ErrorKind::Failed, message));
         }
-        Some(Err(_)) => return Err(closed()),
+        Some(Err(_)) => {
+            let message = format!(
+                "Monitor {id} ended, or its input was closed, before it had taken the text. It may have read only a part, or \
+                 nothing."
+            );
+            return Err(ToolError::new(ErrorKind::Unavailable, message));
+        }
         None => format!("Monitor {id} has not read all of the {bytes} bytes yet; it gets them when it does.{closes}"),
     };
     Ok(said(told, json!({ "id": id, "bytes": bytes, "taken": taken.is_some() })))

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::{Outbox, news};
+use super::{BEHIND, Outbox, news};
 use crate::editor::{
     Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, EditReply, Editor, FormatParams, FormatResult, News,
     Resync, Review, RunToolParams, RunToolResult, SaveParams, SaveResult,
@@ -92,6 +92,10 @@ impl Editor for Outbox {
             return Err(AskError::Unsupported);
         }
         self.ask_as(protocol::RUN_TOOL, json!(params), Some(deadline)).await
+    }
+
+    fn is_behind(&self) -> bool {
+        self.inner.backlog.bytes() > BEHIND
     }
 
     fn tell(&self, news: News) {

@@ -295,6 +295,11 @@ pub struct OutputSettings {
     pub display_bytes: usize,
     /// At most so much of all outputs of a session is kept in memory; one alone may be longer.
     pub kept_bytes: usize,
+    /// At most so much of one output goes to the disk as it comes; of a longer one the middle is dropped, and that is told. At
+    /// least 16 MiB.
+    pub spill_bytes: usize,
+    /// At most so much of all outputs of a session is kept on the disk; one alone may be longer.
+    pub disk_bytes: usize,
     /// Whether reports and searches that are too long are first made shorter by what is known of their kind: equal lines
     /// in a row become one, and of a report the failures and both ends stay.
     pub compress: bool,
@@ -308,6 +313,8 @@ impl Default for OutputSettings {
             tail_bytes: 8_000,
             display_bytes: 500_000,
             kept_bytes: 16 * 1024 * 1024,
+            spill_bytes: 1 << 30,
+            disk_bytes: 2 << 30,
             compress: false,
         }
     }

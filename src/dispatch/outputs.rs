@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use crate::outputs::{Ask, Found, Mode, OutputKind, Pattern, load, look, unknown};
+use crate::outputs::{Ask, Found, Mode, OutputKind, Pattern, look, open, unknown};
+use crate::ports::Disk;
 
 use super::Dispatch;
 
@@ -73,7 +75,11 @@ impl Dispatch {
         };
         let (disk, kept) = (Arc::clone(&self.workspace.ports.disk), found.kept.clone());
         let room = self.workspace.settings().output.display_bytes;
-        let looked = tokio::task::spawn_blocking(move || looked(&found, &params, room, &*disk)).await;
+        // It ends with the request.
+        let cancel = CancellationToken::new();
+        let _ends = cancel.clone().drop_guard();
+        let looking = move || looked(&found, &params, room, &*disk, &|| cancel.is_cancelled());
+        let looked = tokio::task::spawn_blocking(looking).await;
         match looked {
             Ok(Ok(text)) => text,
             Ok(Err(error)) => {
@@ -93,9 +99,9 @@ fn looked(
     found: &Found,
     params: &OutputParams,
     room: usize,
-    disk: &dyn crate::ports::Disk,
+    disk: &dyn Disk,
+    stop: &dyn Fn() -> bool,
 ) -> std::io::Result<OutputText> {
-    let text = load(disk, found)?;
     let ask = Ask {
         mode: Mode::Window,
         offset: params.offset.unwrap_or(1),
@@ -104,7 +110,7 @@ fn looked(
         pattern: params.pattern.as_deref().filter(|text| !text.is_empty()).map(|text| Pattern::new(text, false)),
         context: 0,
     };
-    let looked = look(&text, &ask, room);
+    let looked = look(&mut open(disk, found)?, &ask, room, stop)?;
     let kept = found.kept.clone();
     Ok(OutputText {
         found: true,

@@ -4,12 +4,13 @@
 use std::collections::VecDeque;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tracing::warn;
 
 use super::failures::{looks_failed, may_have_failed};
-use super::spool::{BOUNDS, Bounds, Dropped, Spool};
-use super::{SpillPlace, head_end};
+use super::spool::{Bounds, Dropped, Spool};
+use super::{Index, SpillPlace, head_end};
 
 /// An output stays in memory as a whole up to so many bytes.
 const WHOLE: usize = 1 << 20;
@@ -66,6 +67,8 @@ pub struct Long {
     pub path: PathBuf,
     /// Its length (bytes).
     pub bytes: usize,
+    /// Where its lines are.
+    pub index: Arc<Index>,
     /// What is at hand of it.
     pub excerpt: Excerpt,
 }
@@ -97,7 +100,8 @@ impl Excerpt {
 impl Gather {
     /// Nothing yet. `place`: where it goes when it becomes long; without one, only its ends are kept then.
     pub fn new(place: Option<SpillPlace>, session: &str) -> Gather {
-        Gather { place, session: session.to_owned(), bounds: BOUNDS, text: String::new(), long: None }
+        let bounds = Bounds::of(place.as_ref().map_or(0, SpillPlace::most));
+        Gather { place, session: session.to_owned(), bounds, text: String::new(), long: None }
     }
 
     /// Takes some more.
@@ -227,7 +231,7 @@ impl Ends {
             excerpt.text.push('\n');
         }
         let mut row = head_lines + 1;
-        let first_of_tail = spooled.lines - tail_lines + 1;
+        let first_of_tail = spooled.index.line_ends() - tail_lines + 1;
         for (line, text) in self.failures {
             // What is kept nowhere cannot be looked at.
             let now = match line {
@@ -245,9 +249,9 @@ impl Ends {
         }
         excerpt.rows.push((row, first_of_tail));
         excerpt.text.push_str(tail);
-        let bytes = usize::try_from(spooled.bytes).unwrap_or(usize::MAX);
+        let bytes = usize::try_from(spooled.index.bytes()).unwrap_or(usize::MAX);
         excerpt.missing = bytes.saturating_sub(excerpt.text.len());
-        Gathered::Long(Long { path: spooled.path, bytes, excerpt })
+        Gathered::Long(Long { path: spooled.path, bytes, index: Arc::new(spooled.index), excerpt })
     }
 }
 
@@ -268,8 +272,6 @@ fn joined(head: &str, tail: &str, bytes: usize, lost: Option<io::ErrorKind>) -> 
 mod tests {
     use super::*;
     use crate::ports::{Disk as _, MemoryDisk, Operation};
-    use std::path::Path;
-    use std::sync::Arc;
 
     fn row(number: usize) -> String {
         match number {
@@ -277,6 +279,8 @@ mod tests {
             number => format!("row {number} is as it should be\n"),
         }
     }
+
+    const BOUNDS: Bounds = Bounds { head: 16 << 20, part: 4 << 20, parts: 4 };
 
     fn gathered(place: Option<SpillPlace>, rows: usize, bounds: Bounds) -> Gathered {
         let mut gather = Gather { bounds, ..Gather::new(place, "s") };
@@ -291,7 +295,7 @@ mod tests {
     }
 
     fn place(disk: &Arc<MemoryDisk>) -> SpillPlace {
-        SpillPlace::new(disk.clone(), Path::new("/state"), 7)
+        SpillPlace::in_memory(disk)
     }
 
     /// Every line of the excerpt is the line of the whole that it is said to be.
@@ -307,6 +311,7 @@ mod tests {
                 broken.push(there);
             }
         }
+        assert_eq!((long.index.bytes(), long.index.line_count()), (whole.len() as u64, lines.len()));
         assert!(right + 2 >= long.excerpt.text.lines().count());
         assert!(!broken.is_empty() && broken.iter().all(|line| line.contains("broke")));
         assert_eq!((long.bytes, long.excerpt.missing + long.excerpt.text.len()), (whole.len(), whole.len()));
@@ -362,9 +367,8 @@ mod tests {
             gather.write();
         };
         go(1, &mut gather);
-        let files = || disk.read_dir(Path::new("/state/outputs")).unwrap();
-        let path = Path::new("/state/outputs").join(&files()[0].name);
-        disk.fail(Operation::Grow, &path, io::ErrorKind::StorageFull);
+        let files = || SpillPlace::files(&disk);
+        disk.fail(Operation::Grow, &files()[0], io::ErrorKind::StorageFull);
         go(100_001, &mut gather);
         let Gathered::Text(text) = gather.finish() else { panic!() };
         assert!(text.starts_with("row 1 is") && text.ends_with(&row(200_000)), "both ends are there");

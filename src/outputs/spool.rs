@@ -1,5 +1,6 @@
-//! An output that is written to the disk while it comes: its beginning in one file, its end in a row of short ones, of
-//! which the oldest give way, so that what is kept is bounded however much comes. In the end all of it is one file.
+//! An output that is written to the disk while it comes: in one file, and once that is as long as it may be, the end in a
+//! row of short ones, of which the oldest give way, so that what is kept is bounded however much comes. In the end all of
+//! it is one file, and where its lines are is known.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -9,7 +10,7 @@ use std::sync::Arc;
 
 use crate::ports::Disk;
 
-use super::SpillPlace;
+use super::{Index, SpillPlace};
 
 /// How much is kept (bytes).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,8 +23,17 @@ pub(super) struct Bounds {
     pub parts: usize,
 }
 
-/// 32 MiB at least, and never more than 40.
-pub(super) const BOUNDS: Bounds = Bounds { head: 16 << 20, part: 4 << 20, parts: 4 };
+/// The least that may be kept (bytes): less would be hardly more than what stays in memory.
+const LEAST: u64 = 16 << 20;
+
+impl Bounds {
+    /// All of what has at most so many bytes, and of what is longer seven eighths of that from the beginning and about the last
+    /// eighth from the end.
+    pub(super) fn of(most: u64) -> Bounds {
+        let most = most.max(LEAST);
+        Bounds { head: most - most / 8, part: most / 64, parts: 7 }
+    }
+}
 
 /// Pieces that are copied from file to file (bytes).
 const COPIED: usize = 64 * 1024;
@@ -56,23 +66,18 @@ pub(super) struct Dropped {
 struct File {
     path: PathBuf,
     to: Box<dyn Write + Send>,
-    bytes: u64,
-    lines: usize,
-    /// Whether the last line has its end.
-    ended: bool,
+    index: Index,
 }
 
 impl File {
     fn new(disk: &dyn Disk, path: PathBuf) -> io::Result<File> {
         let to = disk.create_growing(&path)?;
-        Ok(File { path, to, bytes: 0, lines: 0, ended: true })
+        Ok(File { path, to, index: Index::default() })
     }
 
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.to.write_all(bytes)?;
-        self.bytes += bytes.len() as u64;
-        self.lines += memchr::memchr_iter(b'\n', bytes).count();
-        self.ended = bytes.last().map_or(self.ended, |last| *last == b'\n');
+    fn write(&mut self, text: &str) -> io::Result<()> {
+        self.to.write_all(text.as_bytes())?;
+        self.index.push(text);
         Ok(())
     }
 }
@@ -81,9 +86,7 @@ impl File {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Spooled {
     pub path: PathBuf,
-    pub bytes: u64,
-    /// Line ends.
-    pub lines: usize,
+    pub index: Index,
     pub dropped: Dropped,
 }
 
@@ -107,23 +110,23 @@ impl Spool {
 
     /// Puts some text at the end; best whole lines.
     pub(super) fn write(&mut self, text: &str) -> io::Result<()> {
-        if self.parts.is_empty() && self.head.bytes < self.bounds.head {
-            return self.head.write(text.as_bytes());
+        if self.parts.is_empty() && self.head.index.bytes() < self.bounds.head {
+            return self.head.write(text);
         }
-        if self.parts.back().is_none_or(|part| part.bytes >= self.bounds.part) {
+        if self.parts.back().is_none_or(|part| part.index.bytes() >= self.bounds.part) {
             let path = self.head.path.with_extension(format!("{}.part", self.made));
             self.made += 1;
             self.parts.push_back(File::new(&*self.disk, path)?);
             if self.parts.len() > self.bounds.parts + 1
                 && let Some(oldest) = self.parts.pop_front()
             {
-                self.dropped.bytes += oldest.bytes;
-                self.dropped.lines += oldest.lines;
+                self.dropped.bytes += oldest.index.bytes();
+                self.dropped.lines += oldest.index.line_ends();
                 self.place.remove(&[oldest.path]);
             }
         }
         match self.parts.back_mut() {
-            Some(part) => part.write(text.as_bytes()),
+            Some(part) => part.write(text),
             None => Ok(()),
         }
     }
@@ -131,29 +134,31 @@ impl Spool {
     /// Makes one file of it.
     pub(super) fn finish(mut self) -> io::Result<Spooled> {
         if self.dropped.bytes > 0 {
-            self.dropped.after = self.head.lines;
+            self.dropped.after = self.head.index.line_ends();
             let mut remark = String::new();
-            if !self.head.ended {
+            if !self.head.index.ends_line() {
                 remark.push('\n');
             }
             let Dropped { bytes, lines, .. } = self.dropped;
             let _ = writeln!(remark, "[{bytes} bytes, {lines} lines, are kept nowhere: the output is too long]");
-            self.head.write(remark.as_bytes())?;
-            self.dropped.remarks = self.head.lines - self.dropped.after;
+            self.head.write(&remark)?;
+            self.dropped.remarks = self.head.index.line_ends() - self.dropped.after;
         }
         let mut buffer = vec![0; COPIED];
         while let Some(part) = self.parts.front() {
             let mut from = self.disk.open(&part.path)?;
             while let count @ 1.. = from.read(&mut buffer)? {
-                self.head.write(&buffer[..count])?;
+                self.head.to.write_all(&buffer[..count])?;
             }
-            let copied = self.parts.pop_front();
-            self.place.remove(&copied.map(|part| part.path).into_iter().collect::<Vec<_>>());
+            if let Some(copied) = self.parts.pop_front() {
+                self.head.index.append(&copied.index);
+                self.place.remove(&[copied.path]);
+            }
         }
         self.head.to.flush()?;
         self.finished = true;
-        let File { path, bytes, lines, .. } = &self.head;
-        Ok(Spooled { path: path.clone(), bytes: *bytes, lines: *lines, dropped: self.dropped })
+        let index = std::mem::take(&mut self.head.index);
+        Ok(Spooled { path: self.head.path.clone(), index, dropped: self.dropped })
     }
 }
 
@@ -171,14 +176,9 @@ impl Drop for Spool {
 mod tests {
     use super::*;
     use crate::ports::{MemoryDisk, Operation};
-    use std::path::Path;
 
     fn place(disk: &Arc<MemoryDisk>) -> SpillPlace {
-        SpillPlace::new(disk.clone(), Path::new("/state"), 7)
-    }
-
-    fn files(disk: &MemoryDisk) -> usize {
-        disk.read_dir(Path::new("/state/outputs")).map_or(0, |entries| entries.len())
+        SpillPlace::in_memory(disk)
     }
 
     const SMALL: Bounds = Bounds { head: 10, part: 10, parts: 2 };
@@ -191,10 +191,21 @@ mod tests {
             spool.write(&format!("a{row}\n")).unwrap();
         }
         let spooled = spool.finish().unwrap();
-        assert_eq!(files(&disk), 1);
+        assert_eq!(SpillPlace::files(&disk).len(), 1);
         let text = String::from_utf8(disk.bytes(&spooled.path).unwrap()).unwrap();
-        assert_eq!((spooled.bytes, spooled.lines), (text.len() as u64, text.matches('\n').count()));
+        assert_eq!(spooled.index.bytes(), text.len() as u64);
+        assert_eq!((spooled.index.line_ends(), spooled.index.ends_line()), (text.matches('\n').count(), true));
         (text, spooled)
+    }
+
+    #[test]
+    fn what_is_within_the_bound_is_whole_whatever_the_bound() {
+        for most in [0, LEAST, 64 << 20, (1 << 30) + 5, u64::MAX / 2] {
+            let Bounds { head, part, parts } = Bounds::of(most);
+            // One more than those that are kept is being written.
+            let (whole, longest) = (head + part * (parts as u64 + 1), most.max(LEAST));
+            assert!(whole <= longest && longest - whole < 64, "{most}");
+        }
     }
 
     #[test]
@@ -240,13 +251,13 @@ mod tests {
         for _ in 0..8 {
             spool.write("0123456789").unwrap();
         }
-        assert!(files(&disk) > 1);
+        assert!(SpillPlace::files(&disk).len() > 1);
         drop(spool);
-        assert_eq!(files(&disk), 0);
+        assert_eq!(SpillPlace::files(&disk).len(), 0);
         let mut spool = Spool::new(&place(&disk), "s", SMALL).unwrap();
         disk.fail(Operation::Grow, &spool.head.path, io::ErrorKind::StorageFull);
         assert_eq!(spool.write("x").unwrap_err().kind(), io::ErrorKind::StorageFull);
         drop(spool);
-        assert_eq!(files(&disk), 0);
+        assert_eq!(SpillPlace::files(&disk).len(), 0);
     }
 }

@@ -5,14 +5,11 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::OutputKind;
+use super::{Index, OutputKind};
 use super::spill::SPILL_FROM;
 
 /// At most so many outputs are known, however small they are.
 const MOST: usize = 10_000;
-
-/// A session keeps at most so many bytes of outputs on the disk.
-const DISK_BYTES: usize = 256 * 1024 * 1024;
 
 /// An output to keep.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,8 +42,8 @@ pub struct Put {
 pub enum Whole {
     /// Here.
     Memory(Arc<str>),
-    /// In a file.
-    Disk(PathBuf),
+    /// In a file, with its index.
+    Disk(PathBuf, Arc<Index>),
 }
 
 /// An output that is kept.
@@ -99,7 +96,7 @@ struct Output {
 enum OnDisk {
     No,
     Soon,
-    At(PathBuf),
+    At(PathBuf, Arc<Index>),
 }
 
 impl Store {
@@ -128,43 +125,45 @@ impl Store {
     }
 
     /// Keeps an output that is in a file already; the text of `new` counts for nothing. The longest unused ones make room for
-    /// it on the disk. Answers the files of outputs that are kept no longer.
-    pub fn put_file(&mut self, new: NewOutput, path: PathBuf, bytes: usize) -> Vec<PathBuf> {
+    /// it in `limit` bytes of disk. Answers the files of outputs that are kept no longer.
+    pub fn put_file(&mut self, new: NewOutput, path: PathBuf, index: Arc<Index>, limit: usize) -> Vec<PathBuf> {
         let mut remove = Vec::new();
         if let Some(at) = self.position(&new.id) {
             self.drop_at(at, &mut remove);
         }
         self.puts += 1;
         let NewOutput { id, call_id, tool, external, kind, .. } = new;
+        let bytes = usize::try_from(index.bytes()).unwrap_or(usize::MAX);
         self.disk_bytes += bytes;
         self.outputs.push_back(Output {
             kept: Kept { id, call_id, tool, bytes, external, kind },
             put: self.puts,
             text: None,
             counted: false,
-            disk: OnDisk::At(path),
+            disk: OnDisk::At(path, index),
         });
-        self.spare_disk(&mut remove);
+        self.spare_disk(limit, &mut remove);
         while self.outputs.len() > MOST {
             self.drop_at(0, &mut remove);
         }
         remove
     }
 
-    /// The output of that number was written to the disk, or could not be (`None`). Answers a file that nobody wants.
-    pub fn written(&mut self, put: u64, path: Option<PathBuf>) -> Vec<PathBuf> {
+    /// The output of that number was written to the disk, or could not be (`None`). The longest unused ones make room for it in
+    /// `limit` bytes of disk. Answers the files that nobody wants.
+    pub fn written(&mut self, put: u64, file: Option<(PathBuf, Arc<Index>)>, limit: usize) -> Vec<PathBuf> {
         let mut remove = Vec::new();
         let Some(at) = self.outputs.iter().position(|output| output.put == put) else {
-            return path.into_iter().collect();
+            return file.into_iter().map(|(path, _)| path).collect();
         };
         let output = &mut self.outputs[at];
-        if let Some(path) = path {
-            output.disk = OnDisk::At(path);
+        if let Some((path, index)) = file {
+            output.disk = OnDisk::At(path, index);
             self.disk_bytes += output.kept.bytes;
             if !output.counted {
                 output.text = None;
             }
-            self.spare_disk(&mut remove);
+            self.spare_disk(limit, &mut remove);
         } else {
             output.disk = OnDisk::No;
             if !output.counted {
@@ -192,7 +191,7 @@ impl Store {
         let output = self.outputs.remove(at)?;
         let whole = match (&output.text, &output.disk) {
             (Some(text), _) => Some(Whole::Memory(Arc::clone(text))),
-            (None, OnDisk::At(path)) => Some(Whole::Disk(path.clone())),
+            (None, OnDisk::At(path, index)) => Some(Whole::Disk(path.clone(), Arc::clone(index))),
             (None, _) => None,
         };
         let kept = output.kept.clone();
@@ -231,7 +230,7 @@ impl Store {
         if output.counted {
             self.bytes -= output.kept.bytes;
         }
-        if let OnDisk::At(path) = output.disk {
+        if let OnDisk::At(path, _) = output.disk {
             self.disk_bytes -= output.kept.bytes;
             remove.push(path);
         }
@@ -269,14 +268,14 @@ impl Store {
     }
 
     /// The longest unused leave the disk, and with that are gone, unless they are in memory.
-    fn spare_disk(&mut self, remove: &mut Vec<PathBuf>) {
+    fn spare_disk(&mut self, limit: usize, remove: &mut Vec<PathBuf>) {
         let mut at = 0;
-        while self.disk_bytes > DISK_BYTES && at + 1 < self.outputs.len() {
+        while self.disk_bytes > limit && at + 1 < self.outputs.len() {
             let output = &mut self.outputs[at];
-            if !matches!(output.disk, OnDisk::At(_)) {
+            if !matches!(output.disk, OnDisk::At(..)) {
                 at += 1;
             } else if output.counted {
-                if let OnDisk::At(path) = std::mem::replace(&mut output.disk, OnDisk::No) {
+                if let OnDisk::At(path, _) = std::mem::replace(&mut output.disk, OnDisk::No) {
                     remove.push(path);
                 }
                 self.disk_bytes -= output.kept.bytes;
@@ -292,6 +291,7 @@ impl Store {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::path::Path;
 
     fn new(id: &str, text: &str) -> NewOutput {
         NewOutput {
@@ -303,6 +303,18 @@ mod tests {
             kind: None,
         }
     }
+
+    /// A file of so many bytes, and what is not in it.
+    fn file(path: &str, bytes: usize) -> (PathBuf, Arc<Index>) {
+        (path.into(), Arc::new(Index::of(&"x".repeat(bytes))))
+    }
+
+    fn put_file(store: &mut Store, id: &str, path: &str, bytes: usize) -> Vec<PathBuf> {
+        let (path, index) = file(path, bytes);
+        store.put_file(new(id, ""), path, index, DISK)
+    }
+
+    const DISK: usize = 3000;
 
     fn put(store: &mut Store, id: &str, text: &str, limit: usize) {
         assert_eq!(store.put(new(id, text), limit, false), Put::default());
@@ -383,32 +395,33 @@ mod tests {
         // Evicted while it is being written: it is still there.
         let second = store.put(new("o2", &long), SPILL_FROM, true).write.unwrap();
         assert!(store.wants(first) && matches!(store.find("o1").unwrap().whole, Whole::Memory(_)));
-        assert_eq!(store.written(first, Some("/s/1".into())), Vec::<PathBuf>::new());
-        assert_eq!(store.find("o1").unwrap().whole, Whole::Disk("/s/1".into()));
+        assert_eq!(store.written(first, Some(file("/s/1", 0)), 1 << 20), Vec::<PathBuf>::new());
+        assert!(matches!(store.find("o1").unwrap().whole, Whole::Disk(path, _) if path == Path::new("/s/1")));
         assert!(!store.wants(first) && store.bytes == long.len());
         // One that could not be written is gone with its place in memory, and nothing is promised.
         store.put(new("o3", "short"), SPILL_FROM, true);
-        assert_eq!(store.written(second, None), Vec::<PathBuf>::new());
+        assert_eq!(store.written(second, None, 1 << 20), Vec::<PathBuf>::new());
         assert_eq!(names(&store), ["o1", "o3"]);
         assert_eq!(store.clear(), [PathBuf::from("/s/1")]);
         assert_eq!((names(&store).len(), store.bytes, store.disk_bytes), (0, 0, 0));
         // Written after all, but for nobody.
         assert!(!store.wants(second));
-        assert_eq!(store.written(second, Some("/s/2".into())), [PathBuf::from("/s/2")]);
+        assert_eq!(store.written(second, Some(file("/s/2", 0)), 1 << 20), [PathBuf::from("/s/2")]);
     }
 
     #[test]
     fn what_is_in_a_file_already_takes_no_memory() {
         let mut store = Store::default();
-        let third = DISK_BYTES / 3;
+        let third = DISK / 3;
         for (at, id) in ["o1", "o2", "o3"].into_iter().enumerate() {
-            assert_eq!(store.put_file(new(id, ""), format!("/s/{at}").into(), third), Vec::<PathBuf>::new());
+            assert_eq!(put_file(&mut store, id, &format!("/s/{at}"), third), Vec::<PathBuf>::new());
         }
         let found = store.find("o1").unwrap();
-        assert_eq!((store.bytes, found.kept.bytes, found.whole), (0, third, Whole::Disk("/s/0".into())));
+        let (path, index) = file("/s/0", third);
+        assert_eq!((store.bytes, found.kept.bytes, found.whole), (0, third, Whole::Disk(path, index)));
         // The longest unused makes room, and so does one of the same name.
-        assert_eq!(store.put_file(new("o4", ""), "/s/3".into(), third), [PathBuf::from("/s/1")]);
-        assert_eq!(store.put_file(new("o4", ""), "/s/4".into(), 1), [PathBuf::from("/s/3")]);
+        assert_eq!(put_file(&mut store, "o4", "/s/3", third), [PathBuf::from("/s/1")]);
+        assert_eq!(put_file(&mut store, "o4", "/s/4", 1), [PathBuf::from("/s/3")]);
         assert_eq!(names(&store), ["o1", "o3", "o4"]);
         assert_eq!((store.clear().len(), store.disk_bytes), (3, 0));
     }
@@ -424,6 +437,7 @@ mod tests {
         #[test]
         fn the_counts_stay_right(steps in prop::collection::vec((0..5u8, 0..6usize, 0..3usize), 0..80)) {
             let (mut store, sizes) = (Store::default(), [10, SPILL_FROM + 1, 2 * SPILL_FROM]);
+            let indexes = sizes.map(|bytes| Arc::new(Index::of(&"x".repeat(bytes))));
             let (mut pending, mut files) = (Vec::new(), Vec::new());
             for (step, name, size) in steps {
                 match step {
@@ -435,17 +449,19 @@ mod tests {
                     1 => if let Some(number) = pending.pop() {
                         let path = PathBuf::from(format!("/{number}"));
                         files.push(path.clone());
-                        let remove = store.written(number, Some(path));
+                        let remove = store.written(number, Some((path, Arc::default())), 4 * SPILL_FROM);
                         files.retain(|file| !remove.contains(file));
                     },
                     4 => {
                         let path = PathBuf::from(format!("/f{}", store.puts));
                         files.push(path.clone());
-                        let remove = store.put_file(new(&format!("o{name}"), ""), path, sizes[size]);
+                        let remove = store.put_file(
+                            new(&format!("o{name}"), ""), path, Arc::clone(&indexes[size]), 4 * SPILL_FROM,
+                        );
                         files.retain(|file| !remove.contains(file));
                     }
                     2 => if let Some(number) = pending.pop() {
-                        let remove = store.written(number, None);
+                        let remove = store.written(number, None, 4 * SPILL_FROM);
                         files.retain(|file| !remove.contains(file));
                     },
                     _ => { store.find(&format!("o{name}")); }
@@ -453,13 +469,13 @@ mod tests {
                 let counted: usize = store.outputs.iter().filter(|o| o.counted).map(|o| o.kept.bytes).sum();
                 prop_assert_eq!(store.bytes, counted);
                 let mut on_disk: Vec<PathBuf> = store.outputs.iter().filter_map(|o| match &o.disk {
-                    OnDisk::At(path) => Some(path.clone()),
+                    OnDisk::At(path, _) => Some(path.clone()),
                     _ => None,
                 }).collect();
                 on_disk.sort();
                 files.sort();
                 prop_assert_eq!(&on_disk, &files, "every file has its output");
-                prop_assert!(store.outputs.iter().all(|o| o.text.is_some() || matches!(o.disk, OnDisk::At(_))));
+                prop_assert!(store.outputs.iter().all(|o| o.text.is_some() || matches!(o.disk, OnDisk::At(..))));
                 prop_assert!(store.bytes <= 3 * SPILL_FROM);
             }
         }

@@ -188,6 +188,7 @@ fn what_is_still_being_written_when_a_session_is_reset_is_of_none_of_its_outputs
     assert_eq!(session.reset(), Vec::<PathBuf>::new());
     let after = put("b");
     let path = PathBuf::from("/state/outputs/a");
-    assert_eq!(session.outputs().written(before, Some(path.clone())), [path], "nobody wants it");
+    let file = Some((path.clone(), Arc::default()));
+    assert_eq!(session.outputs().written(before, file, 1 << 20), [path], "nobody wants it");
     assert!(session.outputs().wants(after));
 }

@@ -296,10 +296,13 @@ fn keep(gathered: Gathered, id: &str, call: &str, line: &str, context: &Context)
         external: None,
         kind: Some(classify(line)),
     };
-    let limit = context.workspace.settings().output.kept_bytes;
+    let settings = context.workspace.settings();
+    let limits = &settings.output;
     let remove = match gathered {
-        Gathered::Text(text) => context.session.outputs().put(new(text.into()), limit, false).remove,
-        Gathered::Long(Long { path, bytes, .. }) => context.session.outputs().put_file(new(Arc::from("")), path, bytes),
+        Gathered::Text(text) => context.session.outputs().put(new(text.into()), limits.kept_bytes, false).remove,
+        Gathered::Long(Long { path, index, .. }) => {
+            context.session.outputs().put_file(new(Arc::from("")), path, index, limits.disk_bytes)
+        }
     };
     remove_files(remove, context);
 }

@@ -216,7 +216,7 @@ async fn a_long_output_is_in_a_file_and_its_middle_is_looked_at() {
         .collect();
     let pieces: Vec<Piece> = rows.as_bytes().chunks(16_000).map(out).collect();
     let desk = desk(pieces, Some(Ended { exit: Exit::Code(1), left: 0 }));
-    desk.dispatch.spill_to(std::path::Path::new("/state"), &desk.workspace.ports);
+    desk.dispatch.spill_to(Some(std::path::Path::new("/state")), &desk.workspace.ports);
     let result = run(&desk).await;
     let shown = text(&result);
     assert!(shown.starts_with("row 1 is fine\n") && shown.ends_with("row 150000 is fine\nexit code 1"), "{shown}");

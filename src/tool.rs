@@ -3,6 +3,7 @@
 //! A tool declares data (capabilities, access, schema) and does one thing. Everything that holds for all tools
 //! (names, arguments, approval, order, deadlines, budgets, diagnostics) is in `dispatch`, once.
 
+mod door;
 mod erased;
 mod progress;
 pub mod sanitise;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+pub use door::{Closed, Door, Invitation, SOCKET_VARIABLE, TOKEN_VARIABLE};
 pub use erased::{Erased, erase, plain_schema};
 pub use progress::{Progress, Told};
 pub use slot::{Listed, NestedCall, NestedResult, Slot};

@@ -3,6 +3,7 @@
 
 mod formatter;
 mod hooks;
+mod output;
 mod parse;
 mod permissions;
 mod shell;
@@ -77,6 +78,7 @@ impl Settings {
             bash: self.bash.within(&user.bash),
             save_before_bash: user.save_before_bash,
             permissions: self.permissions.within(&user.permissions),
+            output: self.output.within(&user.output),
             diagnostics,
             search,
             guards,

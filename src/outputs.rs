@@ -19,6 +19,7 @@ mod plain_lines;
 mod present;
 mod scan;
 mod spill;
+mod spilled;
 mod spool;
 mod store;
 mod terminal;
@@ -35,6 +36,7 @@ pub use look::{Ask, Looked, Mode, Next, Pattern, look};
 pub use plain_lines::{PlainLine, PlainLines};
 pub use present::{How, Text, present};
 pub use spill::{SPILL_FROM, Source, SpillPlace, open};
+pub use spilled::Spilled;
 pub use store::{Found, Kept, NewOutput, Put, Store, Whole};
 pub use terminal::{Plain, plain};
 

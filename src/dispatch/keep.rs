@@ -8,7 +8,7 @@ use tokio_util::task::TaskTracker;
 use tracing::warn;
 
 use crate::config::OutputSettings;
-use crate::outputs::{Index, NewOutput, SpillPlace, Store};
+use crate::outputs::{NewOutput, SpillPlace, Spilled, Store};
 use crate::ports::{self, Ports};
 use crate::sessions::Session;
 
@@ -52,16 +52,10 @@ impl Keeper {
         self.place.get().cloned().map(|place| place.with_most(limits.spill_bytes))
     }
 
-    /// Keeps an output that is in a file already.
-    pub(super) fn keep_file(
-        &self,
-        session: &Session,
-        new: NewOutput,
-        (path, index): (PathBuf, Arc<Index>),
-        limits: &OutputSettings,
-    ) {
+    /// Keeps an output that is on the disk already.
+    pub(super) fn keep_file(&self, session: &Session, new: NewOutput, spilled: Spilled, limits: &OutputSettings) {
         let store = session.shared_outputs();
-        let mut remove = lock(&store).put_file(new, path, index, limits.disk_bytes);
+        let mut remove = lock(&store).put_file(new, spilled, limits.kept_bytes, limits.disk_bytes);
         remove.extend(self.used(&session.id, &store));
         self.remove(remove);
     }

@@ -1,6 +1,7 @@
 //! `ropewalk/output`: front ends look at a kept output.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,9 @@ use crate::outputs::{Ask, Found, Mode, OutputKind, Pattern, look, open, unknown}
 use crate::ports::Disk;
 
 use super::Dispatch;
+
+/// Looking at an output may take so long; it reads all of one where lines are searched for.
+const DEADLINE: Duration = Duration::from_secs(30);
 
 /// `ropewalk/output`
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -75,11 +79,25 @@ impl Dispatch {
         };
         let (disk, kept) = (Arc::clone(&self.workspace.ports.disk), found.kept.clone());
         let room = self.workspace.settings().output.display_bytes;
-        // It ends with the request.
+        // It ends with the request, however that ends.
         let cancel = CancellationToken::new();
         let _ends = cancel.clone().drop_guard();
         let looking = move || looked(&found, &params, room, &*disk, &|| cancel.is_cancelled());
-        let looked = tokio::task::spawn_blocking(looking).await;
+        let late = self.workspace.ports.clock.sleep(DEADLINE);
+        let looked = tokio::select! {
+            biased;
+            looked = tokio::task::spawn_blocking(looking) => looked,
+            () = late => {
+                warn!(id = kept.id, "looking at an output took too long");
+                let seconds = DEADLINE.as_secs();
+                let remark = format!(
+                    "Looking at the output {} took more than {seconds} s. Begin at a later line, or ask for lines without \
+                     a pattern.",
+                    kept.id
+                );
+                return OutputText { remark, ..OutputText::default() };
+            }
+        };
         match looked {
             Ok(Ok(text)) => text,
             Ok(Err(error)) => {

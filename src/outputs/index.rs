@@ -65,8 +65,7 @@ impl Index {
     /// Another text that comes behind this one.
     pub(super) fn append(&mut self, other: &Index) {
         let Mark { byte, lines, chars } = self.end;
-        let moved =
-            |mark: &Mark| Mark { byte: mark.byte + byte, lines: mark.lines + lines, chars: mark.chars + chars };
+        let moved = |mark: &Mark| Mark { byte: mark.byte + byte, lines: mark.lines + lines, chars: mark.chars + chars };
         // Where the other begins is a mark too: else two of them could be further apart than they may be.
         self.marks.push(self.end);
         self.marks.extend(other.marks.iter().map(moved));

@@ -186,11 +186,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Shows every line from the one that begins there on, until it is told that this was enough.
-    pub(super) fn lines(
-        &mut self,
-        mut at: u64,
-        each: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
-    ) -> io::Result<()> {
+    pub(super) fn lines(&mut self, mut at: u64, each: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>) -> io::Result<()> {
         while at < self.index.bytes() {
             let most = self.sizes.chunk;
             let end = self.index.bytes();
@@ -221,11 +217,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Shows a line piece by piece; where the next one begins.
-    fn long_line(
-        &mut self,
-        line: u64,
-        each: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
-    ) -> io::Result<Option<u64>> {
+    fn long_line(&mut self, line: u64, each: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>) -> io::Result<Option<u64>> {
         let (end, Sizes { piece, overlap, lead, .. }) = (self.index.bytes(), self.sizes);
         let mut at = line;
         loop {

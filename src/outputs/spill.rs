@@ -4,7 +4,7 @@
 //! Each process has a folder of its own, with a lock that ends with it: what a process that was killed left behind is known
 //! by a lock that can be taken.
 
-use std::io::{self, Seek as _, SeekFrom};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,8 @@ use crate::ports::{Disk, DiskLock, FileKind, Ports, Random, ReadSeek};
 use crate::text;
 
 use super::Index;
-use super::scan::{Scan, Sizes, changed};
+use super::scan::{Scan, Sizes};
+use super::spilled::{self, Spilled};
 use super::store::{Found, Whole};
 
 /// Outputs longer than this (bytes) are also written to the disk, where there is a place for them.
@@ -194,13 +195,7 @@ impl SpillPlace {
 
     /// Writes an output as one step, and answers where, with its index; `None`, after a warning to the operator, when that
     /// fails. `wanted` is asked just before the file appears; if it says no, none does. Blocking.
-    pub fn write(
-        &self,
-        session: &str,
-        id: &str,
-        text: &str,
-        mut wanted: impl FnMut() -> bool,
-    ) -> Option<(PathBuf, Arc<Index>)> {
+    pub fn write(&self, session: &str, id: &str, text: &str, mut wanted: impl FnMut() -> bool) -> Option<Spilled> {
         let mut was_wanted = true;
         let mut still = || {
             was_wanted = wanted();
@@ -211,7 +206,7 @@ impl SpillPlace {
             Ok(path)
         });
         match written {
-            Ok(path) => Some((path, Arc::new(Index::of(text)))),
+            Ok(path) => Some(Spilled::in_file(path, Index::of(text))),
             Err(_) if !was_wanted => None,
             Err(error) => {
                 warn!(
@@ -266,20 +261,16 @@ pub struct Source {
     index: Arc<Index>,
 }
 
-/// A text that is shared.
-struct Shown(Arc<str>);
-
-impl AsRef<[u8]> for Shown {
-    fn as_ref(&self) -> &[u8] {
-        self.0.as_bytes()
-    }
-}
-
 impl Source {
     /// A text in memory.
     pub fn of(text: Arc<str>) -> Source {
         let index = Arc::new(Index::of(&text));
-        Source { from: Box::new(io::Cursor::new(Shown(text))), index }
+        Source { from: Box::new(spilled::shared(text)), index }
+    }
+
+    /// A text that is kept there. Blocking.
+    pub(super) fn at(disk: &dyn Disk, spilled: &Spilled) -> io::Result<Source> {
+        Ok(Source { from: Box::new(spilled.open(disk)?), index: Arc::clone(spilled.index()) })
     }
 
     /// How long it is (bytes).
@@ -292,18 +283,11 @@ impl Source {
     }
 }
 
-/// The text of an output, wherever it is; an error when its file is gone or has not the length of what was written.
-/// Blocking.
+/// The text of an output, wherever it is; an error when a file of it is gone or shorter than what was written. Blocking.
 pub fn open(disk: &dyn Disk, found: &Found) -> io::Result<Source> {
     match &found.whole {
         Whole::Memory(text) => Ok(Source::of(Arc::clone(text))),
-        Whole::Disk(path, index) => {
-            let mut from = disk.open_seekable(path)?;
-            if from.seek(SeekFrom::End(0))? != index.bytes() {
-                return Err(changed());
-            }
-            Ok(Source { from, index: Arc::clone(index) })
-        }
+        Whole::Disk(spilled) => Source::at(disk, spilled),
     }
 }
 
@@ -337,7 +321,7 @@ mod tests {
     }
 
     fn put(place: &SpillPlace, session: &str, text: &str) -> Option<PathBuf> {
-        place.write(session, "o1", text, || true).map(|(path, _)| path)
+        place.write(session, "o1", text, || true).and_then(|spilled| spilled.files().pop())
     }
 
     #[test]
@@ -411,7 +395,9 @@ mod tests {
 
     #[test]
     fn in_the_folder_of_the_system_nothing_of_others_is_touched() {
-        let disk = Arc::new(MemoryDisk::new().with_dir("/tmp").with_mode("/tmp", 0o777).with_file("/tmp/theirs", "x"));
+        let disk = Arc::new(MemoryDisk::new().with_dir("/tmp").with_file("/tmp/theirs", "x"));
+        let mode = || disk.metadata(Path::new("/tmp")).unwrap().mode;
+        let before = mode();
         disk.touch("/tmp/theirs", SystemTime::UNIX_EPOCH);
         let ports = Ports {
             disk: disk.clone(),
@@ -423,7 +409,8 @@ mod tests {
         let path = put(&here, "s", "text").unwrap();
         assert!(path.starts_with("/tmp/"));
         assert_eq!(disk.metadata(path.parent().unwrap()).unwrap().mode, 0o700);
-        assert_eq!(disk.metadata(Path::new("/tmp")).unwrap().mode, 0o777);
+        assert_ne!(before, 0o700);
+        assert_eq!(mode(), before);
         here.close();
         let names: Vec<String> =
             disk.read_dir(Path::new("/tmp")).unwrap().into_iter().map(|entry| entry.name).collect();
@@ -472,8 +459,9 @@ mod tests {
         };
         let put = store.put(new.clone(), 10, true).write.unwrap();
         let here = place(&disk);
-        let (path, index) = here.write("s", "o1", &text, || store.wants(put)).unwrap();
-        store.written(put, Some((path.clone(), index)), 1 << 20);
+        let spilled = here.write("s", "o1", &text, || store.wants(put)).unwrap();
+        let path = spilled.files().pop().unwrap();
+        store.written(put, Some(spilled), 1 << 20);
         store.put(NewOutput { id: "o2".into(), text: Arc::from("short"), ..new }, 10, true);
         let found = store.find("o1").unwrap();
         let ask = Ask { mode: Mode::Window, offset: 1, column: 1, limit: 1, pattern: None, context: 0 };

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{Index, OutputKind};
 use super::spill::SPILL_FROM;
+use super::{OutputKind, Spilled};
 
 /// At most so many outputs are known, however small they are.
 const MOST: usize = 10_000;
@@ -42,8 +42,8 @@ pub struct Put {
 pub enum Whole {
     /// Here.
     Memory(Arc<str>),
-    /// In a file, with its index.
-    Disk(PathBuf, Arc<Index>),
+    /// On the disk.
+    Disk(Spilled),
 }
 
 /// An output that is kept.
@@ -87,8 +87,10 @@ struct Output {
     kept: Kept,
     put: u64,
     text: Option<Arc<str>>,
-    /// Whether its text counts as in memory.
+    /// Whether what it has in memory counts.
     counted: bool,
+    /// So much that is (bytes).
+    held: usize,
     disk: OnDisk,
 }
 
@@ -96,7 +98,7 @@ struct Output {
 enum OnDisk {
     No,
     Soon,
-    At(PathBuf, Arc<Index>),
+    At(Spilled),
 }
 
 impl Store {
@@ -118,47 +120,50 @@ impl Store {
             put: self.puts,
             text: Some(text),
             counted: true,
+            held: bytes,
             disk: if writes { OnDisk::Soon } else { OnDisk::No },
         });
         self.make_room(limit, &mut done.remove);
         done
     }
 
-    /// Keeps an output that is in a file already; the text of `new` counts for nothing. The longest unused ones make room for
-    /// it in `limit` bytes of disk. Answers the files of outputs that are kept no longer.
-    pub fn put_file(&mut self, new: NewOutput, path: PathBuf, index: Arc<Index>, limit: usize) -> Vec<PathBuf> {
+    /// Keeps an output that is on the disk already; the text of `new` counts for nothing. The longest unused ones make room for
+    /// it in `disk` bytes there, and in `memory` bytes for what of it had no room on the disk. Answers the files of outputs
+    /// that are kept no longer.
+    pub fn put_file(&mut self, new: NewOutput, spilled: Spilled, memory: usize, disk: usize) -> Vec<PathBuf> {
         let mut remove = Vec::new();
         if let Some(at) = self.position(&new.id) {
             self.drop_at(at, &mut remove);
         }
         self.puts += 1;
         let NewOutput { id, call_id, tool, external, kind, .. } = new;
-        let bytes = usize::try_from(index.bytes()).unwrap_or(usize::MAX);
+        let bytes = usize::try_from(spilled.index().bytes()).unwrap_or(usize::MAX);
+        let held = spilled.in_memory();
         self.disk_bytes += bytes;
+        self.bytes += held;
         self.outputs.push_back(Output {
             kept: Kept { id, call_id, tool, bytes, external, kind },
             put: self.puts,
             text: None,
-            counted: false,
-            disk: OnDisk::At(path, index),
+            counted: held > 0,
+            held,
+            disk: OnDisk::At(spilled),
         });
-        self.spare_disk(limit, &mut remove);
-        while self.outputs.len() > MOST {
-            self.drop_at(0, &mut remove);
-        }
+        self.spare_disk(disk, &mut remove);
+        self.make_room(memory, &mut remove);
         remove
     }
 
     /// The output of that number was written to the disk, or could not be (`None`). The longest unused ones make room for it in
     /// `limit` bytes of disk. Answers the files that nobody wants.
-    pub fn written(&mut self, put: u64, file: Option<(PathBuf, Arc<Index>)>, limit: usize) -> Vec<PathBuf> {
+    pub fn written(&mut self, put: u64, spilled: Option<Spilled>, limit: usize) -> Vec<PathBuf> {
         let mut remove = Vec::new();
         let Some(at) = self.outputs.iter().position(|output| output.put == put) else {
-            return file.into_iter().map(|(path, _)| path).collect();
+            return spilled.map(|spilled| spilled.files()).unwrap_or_default();
         };
         let output = &mut self.outputs[at];
-        if let Some((path, index)) = file {
-            output.disk = OnDisk::At(path, index);
+        if let Some(spilled) = spilled {
+            output.disk = OnDisk::At(spilled);
             self.disk_bytes += output.kept.bytes;
             if !output.counted {
                 output.text = None;
@@ -191,7 +196,7 @@ impl Store {
         let output = self.outputs.remove(at)?;
         let whole = match (&output.text, &output.disk) {
             (Some(text), _) => Some(Whole::Memory(Arc::clone(text))),
-            (None, OnDisk::At(path, index)) => Some(Whole::Disk(path.clone(), Arc::clone(index))),
+            (None, OnDisk::At(spilled)) => Some(Whole::Disk(spilled.clone())),
             (None, _) => None,
         };
         let kept = output.kept.clone();
@@ -228,11 +233,11 @@ impl Store {
     fn drop_at(&mut self, at: usize, remove: &mut Vec<PathBuf>) {
         let Some(output) = self.outputs.remove(at) else { return };
         if output.counted {
-            self.bytes -= output.kept.bytes;
+            self.bytes -= output.held;
         }
-        if let OnDisk::At(path, _) = output.disk {
+        if let OnDisk::At(spilled) = output.disk {
             self.disk_bytes -= output.kept.bytes;
-            remove.push(path);
+            remove.extend(spilled.files());
         }
     }
 
@@ -245,7 +250,8 @@ impl Store {
                 at += 1;
                 continue;
             }
-            if output.disk == OnDisk::No {
+            // Of one that is on the disk but for a part, nothing stays without that part.
+            if output.disk == OnDisk::No || output.text.is_none() {
                 self.drop_at(at, remove);
                 continue;
             }
@@ -254,7 +260,7 @@ impl Store {
             if output.disk != OnDisk::Soon {
                 output.text = None;
             }
-            self.bytes -= output.kept.bytes;
+            self.bytes -= output.held;
             at += 1;
         }
         while self.outputs.len() > MOST {
@@ -274,9 +280,9 @@ impl Store {
             let output = &mut self.outputs[at];
             if !matches!(output.disk, OnDisk::At(..)) {
                 at += 1;
-            } else if output.counted {
-                if let OnDisk::At(path, _) = std::mem::replace(&mut output.disk, OnDisk::No) {
-                    remove.push(path);
+            } else if output.counted && output.text.is_some() {
+                if let OnDisk::At(spilled) = std::mem::replace(&mut output.disk, OnDisk::No) {
+                    remove.extend(spilled.files());
                 }
                 self.disk_bytes -= output.kept.bytes;
                 at += 1;
@@ -290,6 +296,8 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outputs::Index;
+    use crate::outputs::spilled::Part;
     use proptest::prelude::*;
     use std::path::Path;
 
@@ -304,14 +312,13 @@ mod tests {
         }
     }
 
-    /// A file of so many bytes, and what is not in it.
-    fn file(path: &str, bytes: usize) -> (PathBuf, Arc<Index>) {
-        (path.into(), Arc::new(Index::of(&"x".repeat(bytes))))
+    /// A file of so many bytes.
+    fn file(path: &str, bytes: usize) -> Spilled {
+        Spilled::in_file(path.into(), Index::of(&"x".repeat(bytes)))
     }
 
     fn put_file(store: &mut Store, id: &str, path: &str, bytes: usize) -> Vec<PathBuf> {
-        let (path, index) = file(path, bytes);
-        store.put_file(new(id, ""), path, index, DISK)
+        store.put_file(new(id, ""), file(path, bytes), 0, DISK)
     }
 
     const DISK: usize = 3000;
@@ -396,7 +403,7 @@ mod tests {
         let second = store.put(new("o2", &long), SPILL_FROM, true).write.unwrap();
         assert!(store.wants(first) && matches!(store.find("o1").unwrap().whole, Whole::Memory(_)));
         assert_eq!(store.written(first, Some(file("/s/1", 0)), 1 << 20), Vec::<PathBuf>::new());
-        assert!(matches!(store.find("o1").unwrap().whole, Whole::Disk(path, _) if path == Path::new("/s/1")));
+        assert!(matches!(store.find("o1").unwrap().whole, Whole::Disk(there) if there.files() == [Path::new("/s/1")]));
         assert!(!store.wants(first) && store.bytes == long.len());
         // One that could not be written is gone with its place in memory, and nothing is promised.
         store.put(new("o3", "short"), SPILL_FROM, true);
@@ -417,13 +424,25 @@ mod tests {
             assert_eq!(put_file(&mut store, id, &format!("/s/{at}"), third), Vec::<PathBuf>::new());
         }
         let found = store.find("o1").unwrap();
-        let (path, index) = file("/s/0", third);
-        assert_eq!((store.bytes, found.kept.bytes, found.whole), (0, third, Whole::Disk(path, index)));
+        assert_eq!((store.bytes, found.kept.bytes, found.whole), (0, third, Whole::Disk(file("/s/0", third))));
         // The longest unused makes room, and so does one of the same name.
         assert_eq!(put_file(&mut store, "o4", "/s/3", third), [PathBuf::from("/s/1")]);
         assert_eq!(put_file(&mut store, "o4", "/s/4", 1), [PathBuf::from("/s/3")]);
         assert_eq!(names(&store), ["o1", "o3", "o4"]);
         assert_eq!((store.clear().len(), store.disk_bytes), (3, 0));
+    }
+
+    #[test]
+    fn what_had_no_room_on_the_disk_takes_room_in_memory() {
+        let mut store = Store::default();
+        let parts = |path: &str| vec![Part::File(path.into(), 6), Part::Text("four".into())];
+        let put = |store: &mut Store, id: &str| {
+            store.put_file(new(id, ""), Spilled::new(parts(id), Index::of("0123456789")), 8, DISK)
+        };
+        assert_eq!([put(&mut store, "o1"), put(&mut store, "o2")], [Vec::<PathBuf>::new(), Vec::new()]);
+        assert_eq!((store.bytes, store.disk_bytes), (8, 20));
+        assert_eq!(put(&mut store, "o3"), [PathBuf::from("o1")]);
+        assert_eq!((names(&store), store.bytes, store.disk_bytes), (vec!["o2".into(), "o3".into()], 8, 20));
     }
 
     #[test]
@@ -437,7 +456,7 @@ mod tests {
         #[test]
         fn the_counts_stay_right(steps in prop::collection::vec((0..5u8, 0..6usize, 0..3usize), 0..80)) {
             let (mut store, sizes) = (Store::default(), [10, SPILL_FROM + 1, 2 * SPILL_FROM]);
-            let indexes = sizes.map(|bytes| Arc::new(Index::of(&"x".repeat(bytes))));
+            let indexes = sizes.map(|bytes| Index::of(&"x".repeat(bytes)));
             let (mut pending, mut files) = (Vec::new(), Vec::new());
             for (step, name, size) in steps {
                 match step {
@@ -449,15 +468,20 @@ mod tests {
                     1 => if let Some(number) = pending.pop() {
                         let path = PathBuf::from(format!("/{number}"));
                         files.push(path.clone());
-                        let remove = store.written(number, Some((path, Arc::default())), 4 * SPILL_FROM);
+                        let remove = store.written(number, Some(Spilled::in_file(path, Index::default())), 4 * SPILL_FROM);
                         files.retain(|file| !remove.contains(file));
                     },
                     4 => {
                         let path = PathBuf::from(format!("/f{}", store.puts));
                         files.push(path.clone());
-                        let remove = store.put_file(
-                            new(&format!("o{name}"), ""), path, Arc::clone(&indexes[size]), 4 * SPILL_FROM,
-                        );
+                        // Every other one has some of it in memory.
+                        let mut parts = vec![Part::File(path, indexes[size].bytes() / 2)];
+                        if store.puts.is_multiple_of(2) {
+                            parts.push(Part::Text("x".repeat(sizes[size] / 2).into()));
+                        }
+                        let spilled = Spilled::new(parts, indexes[size].clone());
+                        let new = new(&format!("o{name}"), "");
+                        let remove = store.put_file(new, spilled, 3 * SPILL_FROM, 4 * SPILL_FROM);
                         files.retain(|file| !remove.contains(file));
                     }
                     2 => if let Some(number) = pending.pop() {
@@ -466,10 +490,10 @@ mod tests {
                     },
                     _ => { store.find(&format!("o{name}")); }
                 }
-                let counted: usize = store.outputs.iter().filter(|o| o.counted).map(|o| o.kept.bytes).sum();
+                let counted: usize = store.outputs.iter().filter(|o| o.counted).map(|o| o.held).sum();
                 prop_assert_eq!(store.bytes, counted);
                 let mut on_disk: Vec<PathBuf> = store.outputs.iter().filter_map(|o| match &o.disk {
-                    OnDisk::At(path, _) => Some(path.clone()),
+                    OnDisk::At(spilled) => spilled.files().pop(),
                     _ => None,
                 }).collect();
                 on_disk.sort();

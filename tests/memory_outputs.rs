@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use peak_alloc::PeakAlloc;
 use ropewalk::outputs::{Ask, Gather, Gathered, Looked, Mode, NewOutput, Pattern, SpillPlace, Store, look, open};
-use ropewalk::ports::{Disk as _, Ports, scratch_folder};
+use ropewalk::ports::{Ports, scratch_folder};
 
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;

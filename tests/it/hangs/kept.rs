@@ -8,7 +8,9 @@ use super::desk::{Desk, told, until};
 
 /// A desk whose binary leaves no state, and has this folder for temporary files.
 async fn desk(name: &str, temporary: &Path) -> Desk {
-    let change = |command: &mut tokio::process::Command| drop(command.arg("--ephemeral").env("TMPDIR", temporary));
+    let change = |command: &mut tokio::process::Command| {
+        command.arg("--ephemeral").env("TMPDIR", temporary);
+    };
     Desk::with(name, json!({}), change).await
 }
 

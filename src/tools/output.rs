@@ -152,13 +152,12 @@ impl Tool for Output {
                 ),
             )
         };
-        let (mut looked, whole) =
-            looking.await.map_err(|error| failed(error.to_string()))?.map_err(|error| {
-                if cancel.is_cancelled() {
-                    return ToolError::new(ErrorKind::Cancelled, "Cancelled while the output was looked at.".to_owned());
-                }
-                failed(error.to_string())
-            })?;
+        let (mut looked, whole) = looking.await.map_err(|error| failed(error.to_string()))?.map_err(|error| {
+            if cancel.is_cancelled() {
+                return ToolError::new(ErrorKind::Cancelled, "Cancelled while the output was looked at.".to_owned());
+            }
+            failed(error.to_string())
+        })?;
         looked.remark = format!("output {}: {}", kept.id, looked.remark);
         Ok(Outcome {
             content: vec![Content::text(looked.told())],

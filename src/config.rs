@@ -4,6 +4,7 @@
 mod formatter;
 mod hooks;
 mod json;
+mod output;
 mod own;
 mod parse;
 mod permissions;
@@ -312,24 +313,14 @@ pub struct OutputSettings {
     pub display_bytes: usize,
     /// At most so much of all outputs of a session is kept in memory; one alone may be longer.
     pub kept_bytes: usize,
+    /// At most so much of one output goes to the disk as it comes; of a longer one the middle is dropped, and that is told. At
+    /// least 16 MiB.
+    pub spill_bytes: usize,
+    /// At most so much of all outputs of a session is kept on the disk; one alone may be longer.
+    pub disk_bytes: usize,
     /// Whether reports and searches that are too long are first made shorter by what is known of their kind: equal lines
     /// in a row become one, and of a report the failures and both ends stay.
     pub compress: bool,
-}
-
-impl OutputSettings {
-    /// These settings where nobody can tell the user's from a project's: no limit is higher than the user's.
-    #[must_use]
-    pub fn within(&self, user: &OutputSettings) -> OutputSettings {
-        OutputSettings {
-            max_bytes: self.max_bytes.min(user.max_bytes),
-            head_bytes: self.head_bytes.min(user.head_bytes),
-            tail_bytes: self.tail_bytes.min(user.tail_bytes),
-            display_bytes: self.display_bytes.min(user.display_bytes),
-            kept_bytes: self.kept_bytes.min(user.kept_bytes),
-            compress: self.compress,
-        }
-    }
 }
 
 impl Default for OutputSettings {
@@ -340,6 +331,8 @@ impl Default for OutputSettings {
             tail_bytes: 8_000,
             display_bytes: 500_000,
             kept_bytes: 16 * 1024 * 1024,
+            spill_bytes: 1 << 30,
+            disk_bytes: 2 << 30,
             compress: false,
         }
     }

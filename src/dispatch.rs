@@ -533,7 +533,7 @@ impl Dispatch {
             progress: Progress::default(),
             jobs: Arc::clone(&self.jobs),
             programs: self.hooks.programs(),
-            spill: self.keeper.place(),
+            spill: self.keeper.place(&self.workspace.settings().output),
             call: Arc::from(""),
             footing: Footing::default(),
         }

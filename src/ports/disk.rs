@@ -65,12 +65,21 @@ impl DirEntry {
     }
 }
 
+/// What can be read from any place on.
+pub trait ReadSeek: io::Read + io::Seek + Send {}
+
+impl<T: io::Read + io::Seek + Send> ReadSeek for T {}
+
 /// Reads and writes files.
 pub trait Disk: Send + Sync + 'static {
     /// The whole content of a regular file; anything else is an error at once, never a wait for a pipe's other end.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
     /// A regular file to be read piece by piece; anything else is an error at once, as in [`Disk::read`].
     fn open(&self, path: &Path) -> io::Result<Box<dyn io::Read + Send>> {
+        Ok(Box::new(io::Cursor::new(self.read(path)?)))
+    }
+    /// The same, to be read from any place on.
+    fn open_seekable(&self, path: &Path) -> io::Result<Box<dyn ReadSeek>> {
         Ok(Box::new(io::Cursor::new(self.read(path)?)))
     }
     /// The content of a regular file of at most so many bytes (a longer one is [`io::ErrorKind::FileTooLarge`]) that nobody

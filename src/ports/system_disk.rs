@@ -13,7 +13,7 @@ use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Gid, Mode, OFlags, Rena
 use rustix::io::Errno;
 use tracing::warn;
 
-use super::disk::{self, DirEntry, Disk, DiskLock, FileKind, Metadata, Owned};
+use super::disk::{self, DirEntry, Disk, DiskLock, FileKind, Metadata, Owned, ReadSeek};
 use super::leftovers;
 use super::random::{Random as _, SystemRandom};
 use super::walk::{self, Visitors, WalkOptions};
@@ -44,6 +44,10 @@ impl Disk for SystemDisk {
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn io::Read + Send>> {
+        Ok(Box::new(open_regular(path)?.0))
+    }
+
+    fn open_seekable(&self, path: &Path) -> io::Result<Box<dyn ReadSeek>> {
         Ok(Box::new(open_regular(path)?.0))
     }
 

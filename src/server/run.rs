@@ -34,9 +34,7 @@ where
             let complain = move |words| editor.tell(News::Log(Loudness::Warning, words));
             parts.sessions.keep_in(folder, Arc::clone(&parts.ports.clock), Box::new(complain));
         }
-        if let Some(folder) = &state_dir {
-            parts.dispatch.spill_to(folder, &parts.ports);
-        }
+        parts.dispatch.spill_to(state_dir.as_deref(), &parts.ports);
         parts.workspace.set_state_dir(state_dir);
         kept = Some((Arc::clone(&parts.sessions), Arc::clone(&parts.workspace), Arc::clone(&parts.dispatch)));
         Rooms::of(&parts)
@@ -45,7 +43,7 @@ where
     if let Some((sessions, workspace, dispatch)) = kept {
         dispatch.keep_review();
         tokio::select! {
-            _ = async { tokio::join!(sessions.flush(), workspace.rest()) } => {}
+            _ = async { tokio::join!(sessions.flush(), workspace.rest(), dispatch.forget_outputs()) } => {}
             () = clock.sleep(lifecycle::STORE_GRACE) => warn!("not everything that sessions remember was written"),
         }
     }

@@ -296,10 +296,14 @@ fn keep(gathered: Gathered, id: &str, call: &str, line: &str, context: &Context)
         external: None,
         kind: Some(classify(line)),
     };
-    let limit = context.workspace.settings().output.kept_bytes;
+    let settings = context.workspace.settings();
+    let limits = &settings.output;
     let remove = match gathered {
-        Gathered::Text(text) => context.session.outputs().put(new(text.into()), limit, false).remove,
-        Gathered::Long(Long { path, bytes, .. }) => context.session.outputs().put_file(new(Arc::from("")), path, bytes),
+        Gathered::Text(text) => context.session.outputs().put(new(text.into()), limits.kept_bytes, false).remove,
+        Gathered::Long(Long { spilled, .. }) => {
+            let new = new(Arc::from(""));
+            context.session.outputs().put_file(new, spilled, limits.kept_bytes, limits.disk_bytes)
+        }
     };
     remove_files(remove, context);
 }
@@ -307,7 +311,7 @@ fn keep(gathered: Gathered, id: &str, call: &str, line: &str, context: &Context)
 /// Of a session that is gone nothing is kept.
 fn discard(gathered: Gathered, context: &Context) {
     if let Gathered::Long(long) = gathered {
-        remove_files(vec![long.path], context);
+        remove_files(long.spilled.files(), context);
     }
 }
 

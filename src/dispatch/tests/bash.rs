@@ -216,7 +216,7 @@ async fn a_long_output_is_in_a_file_and_its_middle_is_looked_at() {
         .collect();
     let pieces: Vec<Piece> = rows.as_bytes().chunks(16_000).map(out).collect();
     let desk = desk(pieces, Some(Ended { exit: Exit::Code(1), left: 0 }));
-    desk.dispatch.spill_to(std::path::Path::new("/state"), &desk.workspace.ports);
+    desk.dispatch.spill_to(Some(std::path::Path::new("/state")), &desk.workspace.ports);
     let result = run(&desk).await;
     let shown = text(&result);
     assert!(shown.starts_with("row 1 is fine\n") && shown.ends_with("row 150000 is fine\nexit code 1"), "{shown}");
@@ -249,6 +249,32 @@ async fn a_long_output_is_in_a_file_and_its_middle_is_looked_at() {
     let display = complete.detail.as_ref().unwrap()["display"].as_str().unwrap();
     assert!(display.starts_with("[showing the last ") && display.ends_with("exit code 1"), "{}", display.len());
     assert!(display.lines().next().unwrap().contains(&format!(" of {total} bytes")) && display.len() > 400_000);
+}
+
+#[tokio::test]
+async fn what_is_kept_nowhere_is_told_at_once_and_the_rest_is_there() {
+    let row = |row: usize| format!("row {row:>5} {}\n", "x".repeat(2000));
+    let pieces: Vec<Piece> = (1..=11_000)
+        .collect::<Vec<_>>()
+        .chunks(8)
+        .map(|rows| out(rows.iter().map(|number| row(*number)).collect::<String>()))
+        .collect();
+    let desk = desk(pieces, EXITED);
+    settled(&desk, |settings| settings.output.spill_bytes = 0);
+    desk.dispatch.spill_to(Some(Path::new("/state")), &desk.workspace.ports);
+    let result = run(&desk).await;
+    let shown = text(&result);
+    let (before, lost) = shown.rsplit_once('\n').unwrap();
+    assert!(before.ends_with("\nexit code 0") && shown.len() <= 30_000, "{}", shown.len());
+    let (bytes, rest) = lost.strip_prefix('[').unwrap().split_once(" bytes, ").unwrap();
+    assert!(rest.ends_with(" lines, are kept nowhere: the output is too long]"), "{rest}");
+    let lines = rest.split_once(' ').unwrap().0.parse::<usize>().unwrap();
+    assert_eq!(bytes.parse::<usize>().unwrap(), lines * row(1).len());
+    let output = result.output.unwrap();
+    let found = desk.call("output", json!({ "id": output.id, "pattern": "are kept nowhere" })).await;
+    assert!(text(&found).contains(lost), "{}", text(&found));
+    let first = json!({ "id": output.id, "pattern": "row 11000 ", "limit": 1 });
+    assert!(text(&desk.call("output", first).await).starts_with(&format!("{}: row 11000", 11_000 - lines + 1)));
 }
 
 #[tokio::test]

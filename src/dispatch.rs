@@ -31,6 +31,7 @@ mod joining;
 mod keep;
 mod late;
 mod lines;
+mod looking;
 mod names;
 mod nested;
 mod outputs;
@@ -144,6 +145,8 @@ pub struct Dispatch {
     hooks: hooks::Runner,
     /// Tools that are about to join or leave.
     joining: Joining,
+    /// Descriptions that are about to be looked at anew.
+    looking: looking::Looking,
 }
 
 /// A call that has its place in its session's order and has not run yet. Dropped, it gives its place up.
@@ -281,6 +284,7 @@ impl Dispatch {
             world,
             review: Review::default(),
             joining: Joining::default(),
+            looking: looking::Looking::default(),
             hooks: hooks::Runner::new(programs),
         })
     }
@@ -346,6 +350,9 @@ impl Dispatch {
         // Of a session that was closed or reset meanwhile nothing is remembered of what was begun before.
         let current = session.epoch() == admitted.epoch;
         if current {
+            if let Some(source) = shape::elsewhere(&ended) {
+                session.heard(params.turn_id.as_deref(), source);
+            }
             self.watched(session, params.turn_id.as_deref(), &name, &mut watched, failure(&ended), made.as_ref()).await;
         }
         let notes = std::mem::take(&mut watched.notes);
@@ -465,6 +472,7 @@ impl Dispatch {
             match proposal.plan? {
                 Planned::Run => {
                     let started = clock.now();
+                    let _waiting = self.waits_for_person(&call);
                     let outcome = self.ran(early.take(), &call).await;
                     call.timing.run_ms = millis(clock.now() - started);
                     return shape::Done::of(outcome, entry.traits(), &proposal.outline.access);
@@ -529,6 +537,7 @@ impl Dispatch {
             programs: self.hooks.programs(),
             spill: self.keeper.place(),
             call: Arc::from(""),
+            trust: Arc::clone(&self.trust),
         }
     }
 

@@ -162,7 +162,11 @@ impl Front {
         match method {
             "textDocument/didOpen" => self.when_open(method, || self.opened(&params)),
             "textDocument/didChange" => self.when_open(method, || self.changed(&params)),
-            "textDocument/didSave" => self.when_open(method, || self.saved(&params)),
+            "textDocument/didSave" => self.when_open(method, || {
+                self.saved(&params);
+                let uri = params["textDocument"]["uri"].as_str().unwrap_or_default();
+                Arc::clone(&self.rooms.calls).file_changed(uri);
+            }),
             "textDocument/didClose" => self.when_open(method, || self.closed(&params)),
             "workspace/didChangeConfiguration" => self.reconfigured(&params),
             "workspace/didChangeWorkspaceFolders" => {
@@ -255,6 +259,7 @@ impl Front {
                     continue;
                 }
             };
+            Arc::clone(&self.rooms.calls).file_changed(&uri);
             self.rooms.sources.file_changed(&FileChanged { uri, kind, by: Origin::User });
         }
     }
@@ -270,6 +275,7 @@ impl Front {
             state.trusted.push(folder.clone());
         }
         self.set_trust(&folder, change.trusted);
+        self.look_again();
     }
 
     fn reconfigured(self: &Arc<Self>, params: &Value) {
@@ -309,8 +315,14 @@ impl Front {
         self.tell_sources();
     }
 
-    /// The language servers hear of new settings and folders.
+    /// What descriptions of tools tell of folders, trust and settings is looked at anew.
+    fn look_again(&self) {
+        Arc::clone(&self.rooms.calls).look_again();
+    }
+
+    /// The language servers hear of new settings and folders, and so do descriptions of tools.
     fn tell_sources(&self) {
+        self.look_again();
         let workspace = &self.rooms.workspace;
         self.rooms.sources.configure(workspace.settings(), &workspace.roots(), self.repeatable);
     }

@@ -181,13 +181,9 @@ impl Rule {
     fn changes(self) -> bool {
         match self {
             // What a command line does is seen by looking into it, and which memories a call changes by its arguments.
-            Rule::Read
-            | Rule::ReadOrWrite
-            | Rule::Shell
-            | Rule::Session
-            | Rule::Person
-            | Rule::Memory
-            | Rule::Plan => false,
+            Rule::Read | Rule::ReadOrWrite | Rule::Shell | Rule::Session | Rule::Person | Rule::Memory | Rule::Plan => {
+                false
+            }
             Rule::Write | Rule::Unknown => true,
         }
     }

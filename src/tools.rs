@@ -46,14 +46,14 @@ pub fn table() -> Vec<Arc<dyn AnyTool>> {
         erase(ls::Ls),                  //
         erase(lsp::Lsp::new(asked_for.clone())),
         erase(lsp_edit::LspEdit::new(asked_for)),
-        erase(memory::MemoryTool),      //
-        erase(monitor::Monitor),        //
-        erase(multi_edit::MultiEdit),   //
-        erase(output::Output),          //
-        erase(plan_enter::PlanEnter),   //
-        erase(plan_exit::PlanExit),     //
-        erase(question::Question),      //
-        erase(read::Read),              //
+        erase(memory::MemoryTool),    //
+        erase(monitor::Monitor),      //
+        erase(multi_edit::MultiEdit), //
+        erase(output::Output),        //
+        erase(plan_enter::PlanEnter), //
+        erase(plan_exit::PlanExit),   //
+        erase(question::Question),    //
+        erase(read::Read),            //
         erase(skill::SkillTool::default()),
         erase(todowrite::TodoWrite),    //
         erase(tool_search::ToolSearch), //

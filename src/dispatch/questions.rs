@@ -187,7 +187,8 @@ impl Dispatch {
                 && !granted(&call, outline)
                 && remembered(&call, outline).is_none()
         };
-        let outline = outline(&entry, &call.arguments, &call.context, params.turn_id.as_deref()).await.ok().filter(&asks)?;
+        let outline =
+            outline(&entry, &call.arguments, &call.context, params.turn_id.as_deref()).await.ok().filter(&asks)?;
         let proposal = propose(outline, &entry, &call.arguments, &call.context, &call.limits()).await.ok()?;
         if proposal.plan.is_err() || !asks(&proposal.outline) {
             return None;

@@ -248,7 +248,7 @@ impl Pattern {
             || lines.iter().any(|line| commands::may_be_in(inner, line))
             || commands.iter().any(|command| may_be_command(inner, command))
             || hosts.iter().any(|host| is_host(inner, host))
-            || memories.iter().any(|memory| is_memory(inner, memory))
+            || memories.iter().any(|memory| may_be_memory(inner, memory))
     }
 }
 
@@ -391,10 +391,15 @@ fn lexical(name: &str) -> Vec<String> {
     parts
 }
 
-/// Whether a pattern means a memory (`type/name`), in any case: `*` within each of the two.
+/// Whether a pattern means a memory (`type/name`): `*` within each of the two.
 fn is_memory(pattern: &str, memory: &str) -> bool {
-    let parts = |text: &str| text.split('/').map(fold).collect::<Vec<String>>();
+    let parts = |text: &str| text.split('/').map(str::to_owned).collect::<Vec<String>>();
     glob::covers(&parts(pattern), &parts(memory))
+}
+
+/// Whether a pattern may mean a memory, however both are spelled.
+fn may_be_memory(pattern: &str, memory: &str) -> bool {
+    is_memory(&fold(pattern), &fold(memory))
 }
 
 fn is_host(pattern: &str, host: &str) -> bool {

@@ -96,13 +96,7 @@ impl Tool for MemoryTool {
 
     fn access(&self, arguments: &Arguments) -> Access {
         let memories = match (arguments.action, &arguments.name) {
-            (Action::Save | Action::Delete, Some(name)) => {
-                let own = match arguments.kind {
-                    Some(kind) => id(kind, name.trim()),
-                    None => format!("*/{}", name.trim()),
-                };
-                std::iter::once(own).chain(arguments.supersedes.iter().map(|other| other.trim().to_owned())).collect()
-            }
+            (Action::Save | Action::Delete, Some(name)) => reached(arguments, name.trim()),
             _ => Vec::new(),
         };
         Access { memories, ..Access::default() }
@@ -182,6 +176,24 @@ impl Tool for MemoryTool {
             }
         }
     }
+}
+
+/// The memories that a call may change. A name without a type may be of any.
+fn reached(arguments: &Arguments, name: &str) -> Vec<String> {
+    const KINDS: [MemoryKind; 4] = [MemoryKind::User, MemoryKind::Feedback, MemoryKind::Project, MemoryKind::Reference];
+    let of_any = |name: &str| -> Vec<String> {
+        let kinds = arguments.kind.map_or_else(|| KINDS.to_vec(), |kind| vec![kind]);
+        kinds.into_iter().map(|kind| id(kind, name)).collect()
+    };
+    let mut all = of_any(name);
+    if arguments.action == Action::Save {
+        for other in arguments.supersedes.iter().map(|other| other.trim()) {
+            let known =
+                KINDS.iter().any(|kind| other.strip_prefix(kind.name()).is_some_and(|rest| rest.starts_with('/')));
+            all.extend(if known { vec![other.to_owned()] } else { of_any(other) });
+        }
+    }
+    all
 }
 
 /// The words of a search.

@@ -150,6 +150,9 @@ fn told(skill: &Skill, given: Option<&str>, (files, more): &(Vec<String>, bool))
         Scope::Project(_) => "this project's",
     };
     notes.extend(skill.front.fault.iter().map(|fault| format!("{}.", sentence(fault))));
+    let others =
+        skill.others.iter().map(|other| format!("Another skill of this name is not used: {}", other.display()));
+    notes.extend(others);
     if skill.body.contains("!`") {
         notes.push(
             "Commands in it that are written as !`command` have not been run; run them if they are needed.".into(),

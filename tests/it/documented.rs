@@ -123,7 +123,8 @@ async fn examples() -> BTreeMap<&'static str, String> {
         { "label": "PostgreSQL (recommended)", "description": "What the other services have." },
         { "label": "SQLite", "description": "Nothing to run." },
     ]);
-    let question = json!({ "question": "Which database shall the service use?", "header": "Database", "options": options });
+    let question =
+        json!({ "question": "Which database shall the service use?", "header": "Database", "options": options });
     let params = json!({ "callId": "toolu_14", "name": "question", "arguments": { "questions": [question] } });
     let id = editor.request("ropewalk/callTool", params);
     let answer = json!({ "answers": [{ "selected": [0], "text": "version 18" }] });

@@ -76,8 +76,7 @@ pub(super) fn expand(body: &str, given: Option<&str>, folder: &str) -> Expanded 
     if given.is_some() && !missing.is_empty() {
         missing.sort_unstable();
         let shown: Vec<String> = missing.iter().map(|number| format!("${number}")).collect();
-        let count = words.len();
-        notes.push(format!("Only {count} arguments were given: {} stands as it is.", shown.join(", ")));
+        notes.push(format!("No argument was given for {}: what stands there was left as it is.", shown.join(", ")));
     }
     Expanded { text, notes }
 }
@@ -222,7 +221,12 @@ mod tests {
             ("awk '{ print $1 }'", None, "awk '{ print $1 }'", vec![]),
             ("Do $ARGUMENTS", None, "Do ", vec!["The skill takes arguments, and none were given."]),
             ("Do $ARGUMENTS", Some("  "), "Do ", vec!["The skill takes arguments, and none were given."]),
-            ("$3 $1 $2 $2", Some("a"), "$3 a $2 $2", vec!["Only 1 arguments were given: $2, $3 stands as it is."]),
+            (
+                "$3 $1 $2 $2",
+                Some("a"),
+                "$3 a $2 $2",
+                vec!["No argument was given for $2, $3: what stands there was left as it is."],
+            ),
             ("$1 $500", Some("a"), "a $500", vec![]),
             (
                 "Do",

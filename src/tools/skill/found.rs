@@ -41,6 +41,8 @@ pub(super) struct Skill {
     pub body: String,
     /// Whether it is a single file.
     pub command: bool,
+    /// Others of its name, which are not used.
+    pub others: Vec<PathBuf>,
 }
 
 /// What was found.
@@ -130,9 +132,8 @@ impl Found {
             (Some(Skill { scope: Scope::User, .. }), Scope::Project(_)) => format!("project:{own}"),
             (Some(_), _) => own,
         };
-        if let Some(other) = holder(&name) {
-            let fault = format!("{} is not used: {} has the name {name:?}", file.display(), other.file.display());
-            self.faults.push(fault);
+        if let Some(first) = self.skills.iter_mut().find(|skill| skill.name == name) {
+            first.others.push(file.to_owned());
             return;
         }
         self.skills.push(Skill {
@@ -143,6 +144,7 @@ impl Found {
             front,
             body: body.to_owned(),
             command: place.commands,
+            others: Vec::new(),
         });
     }
 }
@@ -232,13 +234,9 @@ mod tests {
         assert_eq!(names(&found), ["a", "project:a", "project:b", "x"]);
         assert_eq!(found.skills[0].front.description.as_deref(), Some("mine"));
         assert_eq!(found.skills[1].front.description.as_deref(), Some("theirs"));
-        assert_eq!(
-            found.faults,
-            [
-                "/home/me/.claude/skills/a/SKILL.md is not used: /home/me/.agents/skills/a/SKILL.md has the name \"a\"",
-                "/w/.claude/skills/a/SKILL.md is not used: /v/.claude/skills/a/SKILL.md has the name \"project:a\"",
-            ]
-        );
+        let others: Vec<&Path> = found.skills.iter().flat_map(|skill| &skill.others).map(PathBuf::as_path).collect();
+        let expected = ["/home/me/.claude/skills/a/SKILL.md", "/w/.claude/skills/a/SKILL.md"].map(Path::new);
+        assert_eq!((others.as_slice(), &found.faults), (expected.as_slice(), &vec![]));
     }
 
     #[test]

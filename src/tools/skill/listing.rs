@@ -130,6 +130,7 @@ mod tests {
             front: Front { description, ..Front::default() },
             body: String::new(),
             command: false,
+            others: Vec::new(),
         }
     }
 

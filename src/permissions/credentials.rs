@@ -40,8 +40,8 @@ const NAMES: &[&str] =
 /// Tokens that a note may not hold, though they are shorter than those that leave: (prefix, length, what it is).
 const SHORT_TOKENS: &[(&str, usize, &str)] = &[
     ("github_pat_", 22, "a GitHub token"),
-    ("sk-", 20, "an OpenAI key"),
     ("sk-ant-", 10, "an Anthropic key"),
+    ("sk-", 20, "an OpenAI key"),
     ("xoxa-", 10, "a Slack token"),
     ("xoxb-", 10, "a Slack token"),
     ("xoxp-", 10, "a Slack token"),
@@ -105,7 +105,7 @@ fn noted(line: &str) -> bool {
 fn secretive(value: &str) -> bool {
     let reference =
         value.contains(['$', '(', '{', '<', '[']) || value.starts_with(['/', '.', '~']) || value.contains("://");
-    let plain = value.len() <= PLAIN_WORD && value.chars().skip(1).all(|c| c.is_lowercase());
+    let plain = value.len() <= PLAIN_WORD && value.chars().skip(1).all(char::is_lowercase);
     let masked = value.chars().all(|c| matches!(c, '*' | 'x' | 'X' | '.' | '-' | '_' | '…'));
     // A path or a name with parts (`docs/auth.md`, `auth.token`): letters alone, in pieces.
     let parts = value.contains(['/', '.', '_'])
@@ -283,9 +283,9 @@ mod tests {
         for (note, what) in [
             (format!("-----BEGIN {} KEY-----", "OPENSSH PRIVATE"), "a private key"),
             (format!("-----BEGIN {} KEY BLOCK-----", "PGP PRIVATE"), "a private key"),
-            (format!("OPENAI_API_KEY={}", made("sk-", 24)), "a password or token"),
+            (format!("OPENAI_API_KEY={}", made("sk-", 24)), "an OpenAI key"),
             (format!("use {} here", made("sk-", 24)), "an OpenAI key"),
-            (format!("key {}", made("sk-ant-api03-", 12)), "an OpenAI key"),
+            (format!("key {}", made("sk-ant-api03-", 12)), "an Anthropic key"),
             (format!("AWS_ACCESS_KEY_ID={}", made("AKIA", 16)), "an AWS access key id"),
             (format!("token: {}", made("ghp_", 36)), "a GitHub token"),
             (made("github_pat_", 24), "a GitHub token"),

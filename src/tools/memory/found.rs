@@ -7,6 +7,9 @@ use regex::Regex;
 
 use crate::sessions::memories::{Memory, MemoryKind};
 
+/// A word with fewer bytes is only found as a whole word.
+const SHORTEST_PART: usize = 3;
+
 /// The words of a text: runs of letters and digits, in lower case, each once and in their order.
 pub(super) fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
@@ -20,7 +23,8 @@ pub(super) fn words(text: &str) -> Vec<String> {
 }
 
 /// The memories that have at least one of the words, the best first: those with more of the words before those with fewer,
-/// then by where the words are (in the name, a tag, the description, the content) and whether they are whole words there;
+/// then by where the words are (in the name, a tag, the description, the content) and whether they are whole words there or
+/// only how one begins;
 /// of equal ones by type and name. Whatever the order of the memories, the answer is the same.
 pub(super) fn ranked<'a>(all: &'a [Memory], kind: Option<MemoryKind>, words: &[String]) -> Vec<&'a Memory> {
     let mut found: Vec<((usize, usize), &Memory)> = all
@@ -46,7 +50,7 @@ fn rank(memory: &Memory, searched: &[String]) -> (usize, usize) {
         let weight = |(weight, words): &(usize, Vec<String>)| {
             if words.contains(word) {
                 *weight
-            } else if words.iter().any(|known| known.contains(word.as_str())) {
+            } else if word.len() >= SHORTEST_PART && words.iter().any(|known| known.starts_with(word.as_str())) {
                 weight / 2
             } else {
                 0

@@ -10,6 +10,7 @@ mod parse;
 mod permissions;
 mod scope;
 mod shell;
+mod skills;
 
 use std::collections::BTreeMap;
 
@@ -24,6 +25,7 @@ pub use parse::Remark;
 pub use permissions::{GuardSettings, Mode, PermissionSettings};
 pub use scope::{USER_ONLY, UserOnly};
 pub use shell::ShellSettings;
+pub use skills::SkillSettings;
 
 /// All settings. Durations are in milliseconds, sizes in bytes.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -57,6 +59,8 @@ pub struct Settings {
     pub bash: ShellSettings,
     /// Whether documents with unsaved text are saved, by the editor, before `bash` runs a command.
     pub save_before_bash: bool,
+    /// Skills that models may load.
+    pub skills: SkillSettings,
 }
 
 impl Settings {
@@ -86,6 +90,7 @@ impl Settings {
             output: self.output.within(&user.output),
             parallel: self.parallel.within(&user.parallel),
             bash: self.bash.within(&user.bash),
+            skills: self.skills.within(&user.skills),
             permissions: self.permissions.within(&user.permissions),
             diagnostics,
             search,

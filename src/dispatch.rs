@@ -31,6 +31,7 @@ mod joining;
 mod keep;
 mod late;
 mod lines;
+mod looking;
 mod names;
 mod nested;
 mod outputs;
@@ -147,6 +148,8 @@ pub struct Dispatch {
     own: own::Own,
     /// Tools that are about to join or leave.
     joining: Joining,
+    /// Descriptions that are about to be looked at anew.
+    looking: looking::Looking,
 }
 
 /// A call that has its place in its session's order and has not run yet. Dropped, it gives its place up.
@@ -284,6 +287,7 @@ impl Dispatch {
             world,
             review: Review::default(),
             joining: Joining::default(),
+            looking: looking::Looking::default(),
             hooks: hooks::Runner::new(programs),
             own: own::Own::default(),
         })
@@ -350,6 +354,9 @@ impl Dispatch {
         // Of a session that was closed or reset meanwhile nothing is remembered of what was begun before.
         let current = session.epoch() == admitted.epoch;
         if current {
+            if let Some(source) = shape::elsewhere(&ended) {
+                session.heard(params.turn_id.as_deref(), source);
+            }
             self.watched(session, params.turn_id.as_deref(), &name, &mut watched, failure(&ended), made.as_ref()).await;
         }
         let notes = std::mem::take(&mut watched.notes);
@@ -471,6 +478,7 @@ impl Dispatch {
             match proposal.plan? {
                 Planned::Run => {
                     let started = clock.now();
+                    let _waiting = self.waits_for_person(&call);
                     let outcome = self.ran(early.take(), &call).await;
                     call.timing.run_ms = millis(clock.now() - started);
                     return shape::Done::of(outcome, entry.traits(), &proposal.outline.access);
@@ -536,6 +544,7 @@ impl Dispatch {
             spill: self.keeper.place(&self.workspace.settings().output),
             call: Arc::from(""),
             footing: Footing::default(),
+            trust: Arc::clone(&self.trust),
         }
     }
 

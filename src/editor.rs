@@ -4,10 +4,12 @@
 //! the editor's own change notification has shown it.
 
 mod absent;
+mod asking;
 mod session_news;
 mod texts;
 
 pub use absent::Absent;
+pub use asking::{AskAnswer, AskOption, AskParams, AskQuestion, AskResult, AskSelected};
 pub use session_news::{ModeChanged, Todo, TodoPriority, TodoStatus, TodosChanged};
 pub use texts::{FormatParams, FormatResult, SaveFailure, SaveParams, SaveResult};
 
@@ -307,7 +309,8 @@ pub enum Loudness {
     Info,
 }
 
-/// How many calls of a session wait for a person's answer: `ropewalk/approvalsChanged`.
+/// How many calls of a session wait for a person: for their consent, or for their answer to a question.
+/// `ropewalk/approvalsChanged`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalsChanged {
@@ -447,6 +450,16 @@ pub trait Editor: Send + Sync + 'static {
     }
     /// Asks a person for consent, by `ropewalk/approve` or, where only that is declared, a message with buttons.
     async fn approve(&self, params: ApproveParams) -> Result<ApproveResult, AskError>;
+    /// Whether there is a way to ask a person anything.
+    fn can_ask(&self) -> bool {
+        self.abilities().ask
+    }
+    /// Asks a person, by `ropewalk/ask` or, where only that is declared, by messages with buttons. Questions that are no
+    /// longer waited for are taken back.
+    async fn ask_person(&self, params: AskParams) -> Result<AskResult, AskError> {
+        let _ = params;
+        Err(AskError::Unsupported)
+    }
     /// Asks for the diagnostics of a document, raw; they come as ordinary forwarded diagnostics.
     async fn pull_diagnostics(&self, uri: &str, deadline: Duration) -> Result<(), AskError>;
     /// Tells it something, in order, without waiting.

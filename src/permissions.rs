@@ -22,7 +22,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::config::Mode;
-pub use credentials::credential;
+pub use credentials::{credential, noted_credential};
 pub use judge::judge;
 pub use lines::{Line, Program, Step, candidates, elsewhere, is_runners, is_sink};
 pub use names::{protected, secret};
@@ -166,6 +166,10 @@ pub enum Rule {
     Shell,
     /// Calls touch nothing but what the session itself remembers.
     Session,
+    /// Calls ask the person something, and touch nothing.
+    Person,
+    /// Calls look at what is remembered of the workspace folder, or change it, which is asked about like a write.
+    Memory,
     /// Calls end plan mode: a person has to agree to the plan.
     Plan,
     /// Nothing is known of the tool: a person is asked about each call.
@@ -184,12 +188,15 @@ const RULES: &[(&str, Rule)] = &[
     ("ls", Rule::Read),
     ("lsp", Rule::ReadOrWrite),
     ("lsp_edit", Rule::Write),
+    ("memory", Rule::Memory),
     ("monitor", Rule::Shell),
     ("multi_edit", Rule::Write),
     ("output", Rule::Read),
     ("plan_enter", Rule::Session),
     ("plan_exit", Rule::Plan),
+    ("question", Rule::Person),
     ("read", Rule::Read),
+    ("skill", Rule::Session),
     ("todowrite", Rule::Session),
     ("tool_search", Rule::Read),
     ("write", Rule::Write),
@@ -204,8 +211,8 @@ impl Rule {
     /// Whether a person is asked, in general.
     pub fn requirement(self) -> Requirement {
         match self {
-            Rule::Read | Rule::Session => Requirement::Auto,
-            Rule::Write | Rule::ReadOrWrite => Requirement::Suggest,
+            Rule::Read | Rule::Session | Rule::Person => Requirement::Auto,
+            Rule::Write | Rule::ReadOrWrite | Rule::Memory => Requirement::Suggest,
             Rule::Shell | Rule::Plan | Rule::Unknown => Requirement::Required,
         }
     }
@@ -213,8 +220,10 @@ impl Rule {
     /// Whether its calls change or run something whatever they reach, as far as anybody knows.
     fn changes(self) -> bool {
         match self {
-            // What a command line does is seen by looking into it.
-            Rule::Read | Rule::ReadOrWrite | Rule::Shell | Rule::Session | Rule::Plan => false,
+            // What a command line does is seen by looking into it, and which memories a call changes by its arguments.
+            Rule::Read | Rule::ReadOrWrite | Rule::Shell | Rule::Session | Rule::Person | Rule::Memory | Rule::Plan => {
+                false
+            }
             Rule::Write | Rule::Unknown => true,
         }
     }
@@ -247,6 +256,10 @@ pub struct Reach {
     pub hosts: Vec<String>,
     /// What looks like a credential in what the model wrote.
     pub credential: Option<&'static str>,
+    /// Memories of the workspace folder that it changes, as `type/name`.
+    pub memories: Vec<String>,
+    /// Where a text of the same turn came from that came from elsewhere.
+    pub external: Option<String>,
 }
 
 /// The decision on one call.

@@ -3,6 +3,8 @@
 
 mod all;
 pub mod consents;
+mod external;
+pub mod memories;
 mod parts;
 pub mod policy;
 pub mod requests;
@@ -39,6 +41,8 @@ use crate::ports::{Clock, env};
 use crate::workspace::Key;
 
 use consents::{Consents, Remembered};
+use external::External;
+use memories::Memories;
 use parts::{Act, Parts};
 use policy::{Around, Effective, Switch, Wanted};
 use seen::Seen;
@@ -68,6 +72,8 @@ pub struct Session {
     outputs: Arc<Mutex<outputs::Store>>,
     consents: Mutex<Consents>,
     standing: Arc<Standing>,
+    memories: Arc<Memories>,
+    external: Mutex<External>,
     parts: Mutex<Parts>,
     store: Option<Store>,
     /// The person lets everything pass, in this run.
@@ -105,6 +111,8 @@ impl Session {
         Session {
             id: id.to_owned(),
             root: standing.root().to_owned(),
+            memories: Arc::new(Memories::new(standing.root(), None)),
+            external: Mutex::default(),
             standing,
             seen: Mutex::default(),
             outputs: Arc::default(),
@@ -128,6 +136,8 @@ impl Session {
             seen: Mutex::new(lock(&self.seen).clone()),
             outputs: Arc::clone(&self.outputs),
             consents: Mutex::new(lock(&self.consents).clone()),
+            memories: Arc::clone(&self.memories),
+            external: Mutex::new(lock(&self.external).clone()),
             danger: AtomicBool::new(self.danger.load(Ordering::Relaxed)),
             sightings: Some(Mutex::default()),
             ..Session::with(&self.id, Arc::clone(&self.standing), lock(&self.parts).copy(), None)
@@ -286,6 +296,27 @@ impl Session {
             consents.list().len() < before
         });
         (here, self.standing.revoke(|id| all || ids.iter().any(|wanted| wanted == id)))
+    }
+
+    /// What models have noted of its workspace folder.
+    pub fn memories(&self) -> &Arc<Memories> {
+        &self.memories
+    }
+
+    /// A call of a turn showed the model a text from elsewhere.
+    pub fn heard(&self, turn: Option<&str>, source: &str) {
+        lock(&self.external).came(turn, source);
+    }
+
+    /// Where a text came from that a turn holds and that came from elsewhere; without a turn, that came since the last turn
+    /// ended.
+    pub fn heard_from(&self, turn: Option<&str>) -> Option<String> {
+        lock(&self.external).of(turn).map(str::to_owned)
+    }
+
+    /// A turn is over: what its model was shown in it is behind it.
+    pub fn end_turn(&self, turn: &str) {
+        lock(&self.external).end_turn(turn);
     }
 
     /// How often it was closed or began anew.
@@ -483,6 +514,7 @@ impl Session {
         *lock(&self.consents) = Consents::default();
         self.danger.store(false, Ordering::Relaxed);
         *lock(&self.switch) = None;
+        *lock(&self.external) = External::default();
         let mut parts = lock(&self.parts);
         parts.values.clear();
         parts.restored = false;

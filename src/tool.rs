@@ -27,7 +27,7 @@ pub use slot::{Listed, NestedCall, NestedResult, Slot};
 use crate::jobs::Jobs;
 use crate::languages::Languages;
 use crate::outputs::{Long, OutputKind, SpillPlace};
-use crate::permissions::Footing;
+use crate::permissions::{Footing, Trust};
 use crate::process::Programs;
 use crate::sessions::Session;
 use crate::workspace::{FileChange, Refusal, RefusalKind, Workspace};
@@ -57,7 +57,12 @@ pub struct Access {
     pub commands: Vec<String>,
     /// Hosts it talks to.
     pub hosts: Vec<String>,
+    /// Memories of the workspace folder that it changes, as `type/name`.
+    pub memories: Vec<String>,
 }
+
+/// The deadline of a call that waits for a person: none. Only cancelling it, or the end of the editor, ends it early.
+pub const NO_DEADLINE: Duration = Duration::MAX;
 
 /// A tool's own data about itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +79,7 @@ pub struct Traits<'a> {
     pub deferred: bool,
     /// The parameter that takes the whole of what a model wrote when that is no JSON object: a patch, a command.
     pub free_form: Option<&'a str>,
-    /// How long a call may run, its approval and diagnostics aside.
+    /// How long a call may run, its approval and diagnostics aside; [`NO_DEADLINE`]: for ever.
     pub deadline: Duration,
     /// Other names of its parameters: (other, real).
     pub aliases: &'a [(&'a str, &'a str)],
@@ -119,6 +124,8 @@ pub struct Context {
     pub call: Arc<str>,
     /// The trust that it was judged by, for what it starts.
     pub footing: Footing,
+    /// Which folders are trusted: nothing of another one is obeyed.
+    pub trust: Arc<Trust>,
 }
 
 /// One piece of an answer.
@@ -286,6 +293,23 @@ pub trait Tool: Send + Sync + 'static {
     /// A call that is cancelled may go on for so long, to end what it began and to give what it has.
     const WINDS_DOWN: Duration = Duration::ZERO;
 
+    /// What its description says besides, of the world as it was when [`Tool::look_again`] last looked.
+    fn adds(&self) -> String {
+        String::new()
+    }
+
+    /// Looks again at what [`Tool::adds`] tells; answers whether it tells something else now. Blocking.
+    fn look_again(&self, workspace: &Workspace, trust: &Trust) -> bool {
+        let _ = (workspace, trust);
+        false
+    }
+
+    /// Whether what [`Tool::adds`] tells may be another thing once the file of this name (a path or URI) has changed.
+    fn looks_at(&self, name: &str) -> bool {
+        let _ = name;
+        false
+    }
+
     /// What the call reaches.
     fn access(&self, arguments: &Self::Arguments) -> Access;
 
@@ -324,6 +348,16 @@ pub trait AnyTool: Send + Sync + 'static {
     }
     /// What it is for, for the model.
     fn description(&self) -> String;
+    /// Looks again at what its description tells of the world; answers whether it tells something else now. Blocking.
+    fn look_again(&self, workspace: &Workspace, trust: &Trust) -> bool {
+        let _ = (workspace, trust);
+        false
+    }
+    /// Whether its description may be another one once the file of this name (a path or URI) has changed.
+    fn looks_at(&self, name: &str) -> bool {
+        let _ = name;
+        false
+    }
     /// JSON Schema of its arguments: one object, a type on every property.
     fn schema(&self) -> Value;
     /// JSON Schema of its structured answer, if it declares one.

@@ -10,12 +10,15 @@ pub mod invalid;
 pub mod ls;
 pub mod lsp;
 pub mod lsp_edit;
+pub mod memory;
 pub mod monitor;
 pub mod multi_edit;
 pub mod output;
 pub mod plan_enter;
 pub mod plan_exit;
+pub mod question;
 pub mod read;
+pub mod skill;
 pub mod todowrite;
 pub mod tool_search;
 pub mod write;
@@ -43,12 +46,15 @@ pub fn table() -> Vec<Arc<dyn AnyTool>> {
         erase(ls::Ls),                  //
         erase(lsp::Lsp::new(asked_for.clone())),
         erase(lsp_edit::LspEdit::new(asked_for)),
-        erase(monitor::Monitor),        //
-        erase(multi_edit::MultiEdit),   //
-        erase(output::Output),          //
-        erase(plan_enter::PlanEnter),   //
-        erase(plan_exit::PlanExit),     //
-        erase(read::Read),              //
+        erase(memory::MemoryTool),    //
+        erase(monitor::Monitor),      //
+        erase(multi_edit::MultiEdit), //
+        erase(output::Output),        //
+        erase(plan_enter::PlanEnter), //
+        erase(plan_exit::PlanExit),   //
+        erase(question::Question),    //
+        erase(read::Read),            //
+        erase(skill::SkillTool::default()),
         erase(todowrite::TodoWrite),    //
         erase(tool_search::ToolSearch), //
         erase(write::Write),            //

@@ -7,7 +7,7 @@ use tracing::{debug, info};
 
 use crate::config::Mode;
 use crate::editor::{ApprovalsChanged, AskError, Consent, Editor, News};
-use crate::permissions::{DecisionKind, Judgement};
+use crate::permissions::{DecisionKind, Judgement, Rule};
 use crate::sessions::Session;
 use crate::sessions::consents::fingerprint;
 use crate::tool::{ErrorKind, ToolError};
@@ -45,7 +45,8 @@ impl Dispatch {
     /// What the call may do now. Comes back here when the text moved on between consent and commit.
     pub(super) async fn cleared(&self, call: &mut Call<'_>, asking: &mut Asking) -> Result<Proposal, ToolError> {
         loop {
-            let outline = outline(call.entry, &call.arguments, &call.context, (&self.trust, &self.own)).await?;
+            let turn = call.params.turn_id.as_deref();
+            let outline = outline(call.entry, &call.arguments, &call.context, &self.own, turn).await?;
             // Before anything is read: what cannot be consented to must not cost a file's whole content.
             if let Some(refused) = self.hopeless(call, asking, &outline) {
                 return Err(refused);
@@ -212,6 +213,12 @@ impl Dispatch {
         } else {
             self.approvals.tell(editor, &session.id);
         }
+    }
+
+    /// Says that a call waits for a person, for as long as it runs, if it is one that asks them something and can.
+    pub(super) fn waits_for_person(&self, call: &Call<'_>) -> Option<Waiting<'_>> {
+        let asks = call.entry.rule == Rule::Person && self.workspace.editor.can_ask();
+        asks.then(|| self.waiting(&call.context.session.id, 1))
     }
 
     /// Says that so many calls of a session wait for a person, until what it gives is dropped.

@@ -172,6 +172,24 @@ impl Registry {
         Arc::clone(&self.shelf.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Lets each tool look again at what its description tells of the world; answers whether one tells something else now.
+    /// Blocking.
+    pub(super) fn look_again(&self, look: impl Fn(&dyn AnyTool) -> bool) -> bool {
+        let mut changed = false;
+        for entry in self.shelf().iter() {
+            changed |= look(&*entry.tool);
+        }
+        if changed {
+            lock(&self.lists).clear();
+        }
+        changed
+    }
+
+    /// Whether the description of some tool may be another one once a file of this name has changed.
+    pub(super) fn looks_at(&self, name: &str) -> bool {
+        self.shelf().iter().any(|entry| entry.tool.looks_at(name))
+    }
+
     /// The tools a session may call, listed or not, as other tools see them.
     pub(super) fn catalog(&self, session: &Session) -> Vec<Listed> {
         let (policy, activated) = (session.tools(), session.activated());

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use tracing::warn;
 
 use crate::permissions::{
-    DecisionKind, Footing, Judgement, Line, Place, Policy, Program, Reach, Rule, Trust, credential, judge, suggest,
-    visible,
+    DecisionKind, Footing, Judgement, Line, Place, Policy, Program, Reach, Rule, credential, judge, suggest, visible,
 };
 use crate::text::{BOM, Text, diff};
 use crate::tool::{Access, Context, ErrorKind, Plan, ToolError};
@@ -32,6 +31,8 @@ pub(super) struct Outline {
     pub lines: Vec<Line>,
     /// What looks like a credential in its arguments, where it may leave by the call.
     credential: Option<&'static str>,
+    /// Where a text of the turn came from that came from elsewhere, where that matters.
+    external: Option<String>,
     /// What is held back besides the user's rules.
     held_back: HeldBack,
     /// The trust that its command lines were judged by.
@@ -76,7 +77,7 @@ pub(super) struct Consented {
     targets: Vec<(Key, Vec<PathBuf>)>,
     lines: Vec<String>,
     commands: Vec<(PathBuf, Vec<Program>)>,
-    /// Command lines and machines.
+    /// Command lines, machines, memories and what bears on these.
     said: Vec<String>,
 }
 
@@ -85,14 +86,15 @@ pub(super) async fn outline(
     entry: &Entry,
     arguments: &serde_json::Value,
     context: &Context,
-    (trust, own): (&Arc<Trust>, &Own),
+    own: &Own,
+    turn: Option<&str>,
 ) -> Result<Outline, ToolError> {
     let mut access = entry.tool.access(arguments);
     let runs = entry.rule == Rule::Shell && !access.commands.is_empty();
     let look = runs.then(|| Look {
         workspace: Arc::clone(&context.workspace),
         programs: Arc::clone(&context.programs),
-        trust: Arc::clone(trust),
+        trust: Arc::clone(&context.trust),
     });
     let (mut reads, mut writes, looked, held_back) =
         resolve(&context.workspace, &access, look, (arguments, own)).await?;
@@ -114,8 +116,10 @@ pub(super) async fn outline(
         || lines.iter().any(|line| line.analysis.network)
         || writes.iter().any(|target| !target.inside);
     let credential = leaves.then(|| held(arguments)).flatten();
+    let remembers = !access.memories.is_empty();
+    let external = remembers.then(|| context.session.heard_from(turn)).flatten();
     let judgement = Judgement::unknown(entry.rule);
-    let mut outline = Outline { reads, writes, access, lines, credential, held_back, footing, judgement };
+    let mut outline = Outline { reads, writes, access, lines, credential, external, held_back, footing, judgement };
     outline.judgement = judged(entry, context, &outline);
     Ok(outline)
 }
@@ -220,8 +224,8 @@ async fn planned(entry: &Entry, arguments: &serde_json::Value, context: &Context
     Ok(Planned::Change(changes.into_iter().zip(previews).collect()))
 }
 
-/// The targets of the names, the command lines looked into, and what is held back besides the user's rules. All of it asks the disk, which may
-/// be slow.
+/// The targets of the names, the command lines looked into, and what is held back besides the user's rules. All of it asks
+/// the disk, which may be slow.
 async fn resolve(
     workspace: &Arc<Workspace>,
     access: &Access,
@@ -269,6 +273,8 @@ impl Outline {
             commands: if rule == Rule::Shell { Vec::new() } else { self.access.commands.clone() },
             hosts: self.access.hosts.clone(),
             credential: self.credential,
+            memories: self.access.memories.clone(),
+            external: self.external.clone(),
         }
     }
 
@@ -289,6 +295,7 @@ impl Outline {
         let mut seen = HashSet::new();
         let mut targets: Vec<String> = files.chain(programs).filter(|shown| seen.insert(shown.clone())).collect();
         targets.extend(self.access.commands.iter().chain(&self.access.hosts).cloned());
+        targets.extend(self.access.memories.iter().map(|memory| format!("memory {memory}")));
         targets.iter().map(|target| visible(target)).collect()
     }
 
@@ -312,6 +319,9 @@ impl Outline {
             None => (false, line.line.clone()),
         };
         let lines: Vec<_> = self.lines.iter().map(|line| (begin(line), &line.workdir, &line.programs)).collect();
+        if !self.access.memories.is_empty() {
+            return format!("{:?}", (tool, &self.access.memories));
+        }
         let others: &[String] = if lines.is_empty() { &self.access.commands } else { &[] };
         if !lines.is_empty() {
             // A command reaches other files of the workspace folders each time; what it reaches elsewhere was consented to.
@@ -384,7 +394,9 @@ impl Proposal {
         };
         let commands = self.outline.lines.iter().map(|line| (line.workdir.clone(), line.programs.clone())).collect();
         let access = &self.outline.access;
-        let said = access.commands.iter().chain(&access.hosts).cloned().collect();
+        // Who agreed before a text came from elsewhere did not agree to what that may want.
+        let said = access.commands.iter().chain(&access.hosts).chain(&access.memories).chain(&self.outline.external);
+        let said = said.cloned().collect();
         Consented { targets, lines, commands, said }
     }
 

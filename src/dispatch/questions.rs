@@ -187,8 +187,9 @@ impl Dispatch {
                 && !granted(&call, outline)
                 && remembered(&call, outline).is_none()
         };
+        let turn = params.turn_id.as_deref();
         let outline =
-            outline(&entry, &call.arguments, &call.context, (&self.trust, &self.own)).await.ok().filter(&asks)?;
+            outline(&entry, &call.arguments, &call.context, &self.own, turn).await.ok().filter(&asks)?;
         let proposal = propose(outline, &entry, &call.arguments, &call.context, &call.limits()).await.ok()?;
         if proposal.plan.is_err() || !asks(&proposal.outline) {
             return None;

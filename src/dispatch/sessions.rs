@@ -63,7 +63,10 @@ impl Dispatch {
             SessionRequest::EndTurn(params) => {
                 // What still streams in for it comes to nothing.
                 self.inputs.end_turn(&id, &params.turn_id);
-                self.act(session, move |dispatch, session| dispatch.guards.end_turn(&session.id, &params.turn_id))
+                self.act(session, move |dispatch, session| {
+                    session.end_turn(&params.turn_id);
+                    dispatch.guards.end_turn(&session.id, &params.turn_id);
+                })
             }
             SessionRequest::Close(_) => {
                 session.turn_over();

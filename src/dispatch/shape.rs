@@ -68,6 +68,15 @@ impl Done {
     }
 }
 
+/// Where the text of a call came from, if it came from elsewhere.
+pub(super) fn elsewhere(ended: &Result<Done, ToolError>) -> Option<&str> {
+    match ended {
+        Ok(Done::Ran(outcome) | Done::FailedAfter { outcome, .. }) => outcome.external.as_deref(),
+        Ok(Done::FailedElsewhere { source, .. }) => Some(source),
+        Ok(Done::Changed) | Err(_) => None,
+    }
+}
+
 /// The first line of what a call put out, in short.
 fn begun(outcome: &Outcome) -> String {
     const CHARS: usize = 200;

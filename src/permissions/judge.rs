@@ -66,6 +66,15 @@ fn usual(rule: Rule, reach: &Reach, policy: &Policy) -> (Judgement, Ground) {
             true,
         );
     }
+    if let (Some(memory), Some(source)) = (reach.memories.first(), &reach.external) {
+        let reason = format!(
+            "the memory {} would be changed in a turn that holds text from elsewhere ({}), which may be what wants it, and \
+             later sessions would believe it",
+            visible(memory),
+            visible(source)
+        );
+        return on(Ground::Grave, reason, Risk::High, true);
+    }
     let outside = |place: &&Place| !place.inside || !place.within(roots);
     let network = !reach.hosts.is_empty() || reach.lines.iter().any(|line| line.analysis.network);
     if let Some(what) = reach.credential {
@@ -105,6 +114,10 @@ fn usual(rule: Rule, reach: &Reach, policy: &Policy) -> (Judgement, Ground) {
     }
     let (reason, risk) = if !reach.writes.is_empty() {
         ("it writes inside the workspace folders, and can be undone", Risk::Medium)
+    } else if !reach.memories.is_empty() {
+        ("it changes what is remembered of the workspace folder", Risk::Medium)
+    } else if rule == Rule::Person {
+        ("it only asks the person", Risk::Low)
     } else if matches!(rule, Rule::Session) || rule == Rule::Shell && reach.lines.is_empty() {
         ("it touches only what the session itself has", Risk::Low)
     } else {

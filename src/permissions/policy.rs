@@ -42,6 +42,7 @@ impl Policy {
         let changes = rule.changes()
             || !reach.writes.is_empty()
             || !reach.commands.is_empty()
+            || !reach.memories.is_empty()
             || !reach.lines.iter().all(super::Line::only_reads);
         if rule == Rule::Plan && self.mode != Mode::Plan && self.ceiling != Mode::Plan {
             // There is nothing to leave, which the tool says itself.

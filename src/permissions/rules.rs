@@ -147,9 +147,9 @@ pub(super) fn allowed<'a>(authors: &[&'a Rules], subject: Subject<'_>) -> Option
     }
     let inner: Vec<(&str, &'a str)> =
         patterns.iter().filter_map(|pattern| Some((pattern.inner.as_deref()?, pattern.text.as_str()))).collect();
-    let Reach { reads, writes, lines, commands, hosts, .. } = subject.reach;
+    let Reach { reads, writes, lines, commands, hosts, memories, .. } = subject.reach;
     let nothing = reads.is_empty() && writes.is_empty() && lines.is_empty() && commands.is_empty() && hosts.is_empty();
-    if !subject.known || nothing {
+    if !subject.known || nothing && memories.is_empty() {
         return None;
     }
     let mut used: Vec<&'a str> = Vec::new();
@@ -171,6 +171,7 @@ pub(super) fn allowed<'a>(authors: &[&'a Rules], subject: Subject<'_>) -> Option
         }
     }
     if !commands.iter().all(|command| cover(&|pattern| is_command(pattern, command)))
+        || !memories.iter().all(|memory| cover(&|pattern| is_memory(pattern, memory)))
         || !runs && !hosts.iter().all(|host| cover(&|pattern| is_host(pattern, host)))
     {
         return None;
@@ -241,12 +242,13 @@ impl Pattern {
 
     /// Whether a call may reach something of what this pattern says.
     fn means(&self, inner: &str, subject: Subject<'_>) -> bool {
-        let Reach { reads, writes, lines, commands, hosts, .. } = subject.reach;
+        let Reach { reads, writes, lines, commands, hosts, memories, .. } = subject.reach;
         let path = lines.is_empty() || self.tool == "*" || says_path(inner);
         path && reads.iter().chain(writes).any(|place| may_be_place(inner, place, subject.bases))
             || lines.iter().any(|line| commands::may_be_in(inner, line))
             || commands.iter().any(|command| may_be_command(inner, command))
             || hosts.iter().any(|host| is_host(inner, host))
+            || memories.iter().any(|memory| may_be_memory(inner, memory))
     }
 }
 
@@ -387,6 +389,17 @@ fn lexical(name: &str) -> Vec<String> {
         }
     }
     parts
+}
+
+/// Whether a pattern means a memory (`type/name`): `*` within each of the two.
+fn is_memory(pattern: &str, memory: &str) -> bool {
+    let parts = |text: &str| text.split('/').map(str::to_owned).collect::<Vec<String>>();
+    glob::covers(&parts(pattern), &parts(memory))
+}
+
+/// Whether a pattern may mean a memory, however both are spelled.
+fn may_be_memory(pattern: &str, memory: &str) -> bool {
+    is_memory(&fold(pattern), &fold(memory))
 }
 
 fn is_host(pattern: &str, host: &str) -> bool {

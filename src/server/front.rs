@@ -154,7 +154,11 @@ impl Front {
         match method {
             "textDocument/didOpen" => self.when_open(method, || self.opened(&params)),
             "textDocument/didChange" => self.when_open(method, || self.changed(&params)),
-            "textDocument/didSave" => self.when_open(method, || self.saved(&params)),
+            "textDocument/didSave" => self.when_open(method, || {
+                self.saved(&params);
+                let uri = params["textDocument"]["uri"].as_str().unwrap_or_default();
+                Arc::clone(&self.rooms.calls).file_changed(uri);
+            }),
             "textDocument/didClose" => self.when_open(method, || self.closed(&params)),
             "workspace/didChangeConfiguration" => self.reconfigured(&params),
             "workspace/didChangeWorkspaceFolders" => {
@@ -247,6 +251,7 @@ impl Front {
                     continue;
                 }
             };
+            Arc::clone(&self.rooms.calls).file_changed(&uri);
             self.rooms.sources.file_changed(&FileChanged { uri, kind, by: Origin::User });
         }
     }
@@ -282,8 +287,14 @@ impl Front {
         }
     }
 
-    /// The language servers hear of new settings and folders.
+    /// What descriptions of tools tell of folders, trust and settings is looked at anew.
+    fn describe_again(&self) {
+        Arc::clone(&self.rooms.calls).look_again();
+    }
+
+    /// The language servers hear of new settings and folders, and so do descriptions of tools.
     pub(super) fn tell_sources(&self) {
+        self.describe_again();
         let workspace = &self.rooms.workspace;
         self.rooms.sources.configure(workspace.settings(), &workspace.roots(), self.repeatable);
     }
@@ -293,6 +304,7 @@ impl Front {
         info!(folder = %folder.display(), trusted, "trust");
         self.rooms.trust.set(folder, trusted);
         self.rooms.sources.trust_changed();
+        self.describe_again();
         if !trusted {
             self.rooms.calls.trust_ended(folder);
         }
@@ -303,6 +315,7 @@ impl Front {
         info!(folder = %folder.display(), "trust ends");
         self.rooms.trust.forget(folder);
         self.rooms.sources.trust_changed();
+        self.describe_again();
         self.rooms.calls.trust_ended(folder);
     }
 

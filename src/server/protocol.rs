@@ -17,9 +17,9 @@ use crate::dispatch::{
     UnregisterToolsResult,
 };
 use crate::editor::{
-    ApprovalsChanged, ApproveParams, ApproveResult, ChangesChanged, FileChanged, FormatParams, FormatResult, JobInfo,
-    JobsChanged, ModeChanged, Resync, RunToolParams, RunToolResult, SaveParams, SaveResult, TodosChanged, ToolEvent,
-    ToolsChanged,
+    ApprovalsChanged, ApproveParams, ApproveResult, AskParams, AskResult, ChangesChanged, FileChanged, FormatParams,
+    FormatResult, JobInfo, JobsChanged, ModeChanged, Resync, RunToolParams, RunToolResult, SaveParams, SaveResult,
+    TodosChanged, ToolEvent, ToolsChanged,
 };
 use crate::jobs::JobOutput;
 use crate::languages::{DiagnosticsReport, Forwarded, ProgressKind, SourceName};
@@ -64,6 +64,8 @@ pub const REJECT: &str = "ropewalk/reject";
 pub const CHANGES_CHANGED: &str = "ropewalk/changesChanged";
 /// `ropewalk/approve`
 pub const APPROVE: &str = "ropewalk/approve";
+/// `ropewalk/ask`
+pub const ASK: &str = "ropewalk/ask";
 /// `ropewalk/approvalsChanged`
 pub const APPROVALS_CHANGED: &str = "ropewalk/approvalsChanged";
 /// `ropewalk/callTools`
@@ -202,6 +204,7 @@ pub const METHODS: &[Method] = &[
     request::<AcceptParams, AcceptResult>(ACCEPT, Direction::ToSidecar),
     notification::<ApprovalsChanged>(APPROVALS_CHANGED, Direction::ToEditor),
     request::<ApproveParams, ApproveResult>(APPROVE, Direction::ToEditor),
+    request::<AskParams, AskResult>(ASK, Direction::ToEditor),
     request::<CallParams, CallResult>(CALL_TOOL, Direction::ToSidecar),
     request::<BatchParams, BatchResult>(CALL_TOOLS, Direction::ToSidecar),
     request::<CancelParams, CancelResult>(CANCEL, Direction::ToSidecar),

@@ -121,6 +121,12 @@ pub trait Calls: Send + Sync + 'static {
     }
     /// A file changed, by whomever.
     fn world_changed(&self) {}
+    /// The folders, what is trusted or the settings are others now: what descriptions of tools tell of them may be too.
+    fn look_again(self: Arc<Self>) {}
+    /// A file changed (its URI), by whomever.
+    fn file_changed(self: Arc<Self>, uri: &str) {
+        let _ = uri;
+    }
     /// A folder is not trusted any more: what goes on there in the background ends.
     fn trust_ended(&self, folder: &Path) {
         let _ = folder;
@@ -302,6 +308,14 @@ impl Calls for Dispatch {
 
     fn world_changed(&self) {
         Dispatch::world_changed(self);
+    }
+
+    fn look_again(self: Arc<Self>) {
+        Dispatch::look_again(&self);
+    }
+
+    fn file_changed(self: Arc<Self>, uri: &str) {
+        Dispatch::file_changed(&self, uri);
     }
 
     fn tool_input(&self, piece: ToolInputParams) {

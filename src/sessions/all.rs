@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::ports::Clock;
 
+use super::memories::Memories;
 use super::parts::Parts;
 use super::shelf::Shelf;
 use super::standing::Standing;
@@ -56,6 +57,8 @@ pub(super) struct All {
     keeping: Keeping,
     /// What counts for good, by workspace folder.
     standing: BTreeMap<String, Arc<Standing>>,
+    /// What is noted for later, by workspace folder.
+    memories: BTreeMap<String, Arc<Memories>>,
     /// Counts what is done with sessions: a clock that orders them.
     uses: u64,
 }
@@ -81,6 +84,7 @@ impl Sessions {
         let mut all = lock(&self.all);
         all.keeping = Keeping::Later(folder.to_owned(), clock, complain);
         all.standing.clear();
+        all.memories.clear();
     }
 
     /// Comes back once everything that is to be kept has been written, or cannot be.
@@ -122,11 +126,14 @@ impl Sessions {
         }
         let store = all.keeping.store();
         // Asked for before the session, so that it is here before.
-        let standing = all.standing(&root(), store.as_ref());
+        let root = root();
+        let standing = all.standing(&root, store.as_ref());
+        let memories = all.memories(&root, store.as_ref());
         let session = match store {
-            None => Arc::new(Session::with(id, standing, Parts::here(), None)),
+            None => Arc::new(Session { memories, ..Session::with(id, standing, Parts::here(), None) }),
             Some(store) => {
-                let session = Arc::new(Session::with(id, standing, Parts::awaited(), Some(store.clone())));
+                let session = Session::with(id, standing, Parts::awaited(), Some(store.clone()));
+                let session = Arc::new(Session { memories, ..session });
                 let restored = Arc::downgrade(&session);
                 store.load(
                     session.owner(),
@@ -193,6 +200,12 @@ impl All {
         }
         self.standing.insert(root.to_owned(), Arc::clone(&standing));
         standing
+    }
+
+    /// What is noted for later of a workspace folder. What is kept of it comes with the first look.
+    fn memories(&mut self, root: &str, store: Option<&Store>) -> Arc<Memories> {
+        let new = || Arc::new(Memories::new(root, store.cloned()));
+        Arc::clone(self.memories.entry(root.to_owned()).or_insert_with(new))
     }
 
     /// Drops the longest idle sessions beyond [`MAX_IDLE`], and names them.

@@ -9,6 +9,7 @@
 )]
 #![expect(clippy::needless_pass_by_value, reason = "JSON is made where it is passed")]
 
+mod asked;
 mod bad;
 mod bash;
 mod commands;
@@ -29,6 +30,7 @@ mod late;
 mod lost;
 mod lsp;
 mod many;
+mod memory;
 mod monitor;
 mod multi;
 mod naive;
@@ -44,6 +46,7 @@ mod registry;
 mod review;
 mod search;
 mod sessions;
+mod skills;
 mod slot;
 mod staged;
 mod storm;

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::{BEHIND, Outbox, news};
 use crate::editor::{
-    Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, EditReply, Editor, FormatParams, FormatResult, News,
-    Resync, Review, RunToolParams, RunToolResult, SaveParams, SaveResult,
+    Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, AskParams, AskResult, EditReply, Editor,
+    FormatParams, FormatResult, News, Resync, Review, RunToolParams, RunToolResult, SaveParams, SaveResult,
 };
 use crate::server::protocol;
 use crate::text::TextEdit;
@@ -57,6 +57,23 @@ impl Editor for Outbox {
             self.ask_as(protocol::APPROVE, json!(params), None).await
         } else if client.message_actions {
             self.approve_by_message(params).await
+        } else {
+            Err(AskError::Unsupported)
+        }
+    }
+
+    fn can_ask(&self) -> bool {
+        let client = self.client();
+        client.abilities.ask || client.message_actions
+    }
+
+    async fn ask_person(&self, params: AskParams) -> Result<AskResult, AskError> {
+        let client = self.client();
+        if client.abilities.ask {
+            let answer = self.ask(protocol::ASK, json!(params), None).await?;
+            AskResult::read(&answer).map_err(AskError::Refused)
+        } else if client.message_actions {
+            self.ask_by_message(params).await
         } else {
             Err(AskError::Unsupported)
         }

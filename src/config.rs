@@ -1,6 +1,7 @@
 //! Settings as plain structs with their defaults. What the editor sends is checked key by key: a wrong value is told and
 //! its default used, never the whole dropped.
 
+mod agents;
 mod formatter;
 mod hooks;
 mod parse;
@@ -12,6 +13,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use agents::{AgentSettings, PromptOn};
 pub use formatter::{FormatterMode, FormatterSettings};
 pub use hooks::{Hook, HookSettings, OnFailure};
 pub use parse::Remark;
@@ -22,6 +24,8 @@ pub use shell::ShellSettings;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Settings {
+    /// Agents that are commands, by name.
+    pub agents: BTreeMap<String, AgentSettings>,
     /// How edits of open documents are confirmed.
     pub commit: CommitSettings,
     /// What `write` does with a file it never saw, or that changed since.
@@ -70,6 +74,7 @@ impl Settings {
             undone: on(self.guards.undone, user.guards.undone),
         };
         Settings {
+            agents: user.agents.clone(),
             freshness: self.freshness.stricter(user.freshness),
             syntax_gate: self.syntax_gate.stricter(user.syntax_gate),
             hooks: user.hooks.clone(),

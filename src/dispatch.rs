@@ -5,6 +5,7 @@
 //! the turn given up · `shape`. However a call ends, it ends in exactly one [`CallResult`].
 
 mod admit;
+mod agents;
 mod approve;
 mod arguments;
 mod batch;
@@ -142,6 +143,8 @@ pub struct Dispatch {
     world: Arc<World>,
     review: Review,
     hooks: hooks::Runner,
+    /// The way in for agents.
+    door: agents::Way,
     /// Tools that are about to join or leave.
     joining: Joining,
 }
@@ -281,6 +284,7 @@ impl Dispatch {
             world,
             review: Review::default(),
             joining: Joining::default(),
+            door: agents::Way::default(),
             hooks: hooks::Runner::new(programs),
         })
     }
@@ -361,7 +365,9 @@ impl Dispatch {
             self.late.came(news);
         }
         let jobs = self.jobs.told(&session.id);
+        let agents = if current { session.agents_told() } else { Vec::new() };
         let words = asking.words().into_iter().chain(notes).chain(jobs.said).chain(change::told_jobs(&jobs.ended));
+        let words = words.chain(agents);
         if let Some(made) = &made {
             self.reviewable(made);
         }

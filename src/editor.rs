@@ -4,10 +4,12 @@
 //! the editor's own change notification has shown it.
 
 mod absent;
+mod agents;
 mod session_news;
 mod texts;
 
 pub use absent::Absent;
+pub use agents::{AgentStatus, RunAgentParams, RunAgentResult};
 pub use session_news::{ModeChanged, Todo, TodoPriority, TodoStatus, TodosChanged};
 pub use texts::{FormatParams, FormatResult, SaveFailure, SaveParams, SaveResult};
 
@@ -463,6 +465,11 @@ pub trait Editor: Send + Sync + 'static {
     }
     /// Asks it to run a tool of its own. A call that is no longer waited for is taken back.
     async fn run_tool(&self, params: RunToolParams, deadline: Duration) -> Result<RunToolResult, AskError> {
+        let _ = (params, deadline);
+        Err(AskError::Unsupported)
+    }
+    /// Asks it to run an agent to its end. One that is no longer waited for is taken back.
+    async fn run_agent(&self, params: RunAgentParams, deadline: Duration) -> Result<RunAgentResult, AskError> {
         let _ = (params, deadline);
         Err(AskError::Unsupported)
     }

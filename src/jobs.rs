@@ -99,6 +99,8 @@ struct Job {
     because: Option<String>,
     /// Its output as lines, if the session watches it.
     monitor: Option<Monitor>,
+    /// Somebody waits for its end, so that it is not told besides.
+    awaited: bool,
 }
 
 impl Job {
@@ -113,6 +115,7 @@ impl Job {
             folder: None,
             because: None,
             monitor,
+            awaited: false,
         }
     }
 
@@ -170,6 +173,11 @@ impl Running {
                 monitor.push(stream, bytes);
             }
         });
+    }
+
+    /// A call waits for its end and tells it: its session is not told besides. `false`: it is.
+    pub fn awaited(&self, awaited: bool) {
+        self.jobs.with(&self.session, self.place, |job| job.awaited = awaited);
     }
 
     /// Says how it ended; told also where the job was stopped.
@@ -337,7 +345,8 @@ impl Jobs {
             job.detail = detail.or(job.detail.take());
             let words = job.detail.as_ref().map(|words| format!(": {words}")).unwrap_or_default();
             let because = job.because.as_ref().map(|why| format!(", because {why}")).unwrap_or_default();
-            line.news.push_back((number, format!("job j{number} ({}) {how}{because}{words}", job.label)));
+            let news = (!job.awaited).then(|| (number, format!("job j{number} ({}) {how}{because}{words}", job.label)));
+            line.news.extend(news);
             if line.news.len() > REMEMBERED {
                 line.news.pop_front();
                 line.untold += 1;

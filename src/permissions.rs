@@ -128,12 +128,16 @@ pub enum Rule {
     Session,
     /// Calls end plan mode: a person has to agree to the plan.
     Plan,
+    /// Calls that start an agent, which is what their commands name, are asked about like writes; the agent may do what its
+    /// session may.
+    Agent,
     /// Nothing is known of the tool: a person is asked about each call.
     Unknown,
 }
 
 /// The rule of each tool, sorted by name.
 const RULES: &[(&str, Rule)] = &[
+    ("agent", Rule::Agent),
     ("apply_patch", Rule::Write),
     ("bash", Rule::Shell),
     ("edit", Rule::Write),
@@ -165,7 +169,7 @@ impl Rule {
     pub fn requirement(self) -> Requirement {
         match self {
             Rule::Read | Rule::Session => Requirement::Auto,
-            Rule::Write | Rule::ReadOrWrite => Requirement::Suggest,
+            Rule::Write | Rule::ReadOrWrite | Rule::Agent => Requirement::Suggest,
             Rule::Shell | Rule::Plan | Rule::Unknown => Requirement::Required,
         }
     }
@@ -174,7 +178,7 @@ impl Rule {
     fn changes(self) -> bool {
         match self {
             // What a command line does is seen by looking into it.
-            Rule::Read | Rule::ReadOrWrite | Rule::Shell | Rule::Session | Rule::Plan => false,
+            Rule::Read | Rule::ReadOrWrite | Rule::Shell | Rule::Session | Rule::Plan | Rule::Agent => false,
             Rule::Write | Rule::Unknown => true,
         }
     }

@@ -1,8 +1,10 @@
 //! What a session remembers: which texts its model has seen, what its person consented to, its policy, its task list, its
 //! outputs. What is to outlive a restart is kept as parts, in a store where there is one.
 
+pub mod agents;
 mod all;
 pub mod consents;
+pub mod kin;
 mod parts;
 pub mod policy;
 pub mod requests;
@@ -80,6 +82,8 @@ pub struct Session {
     epoch: AtomicU64,
     /// What was shown, for whoever may take it over: only in a fork.
     sightings: Option<Mutex<Vec<Sighting>>>,
+    /// The session that it works for, if it is that of an agent: see [`kin`].
+    above: Option<Arc<Session>>,
 }
 
 /// Something that was shown.
@@ -117,7 +121,13 @@ impl Session {
             previews: AtomicU64::new(0),
             epoch: AtomicU64::new(0),
             sightings: None,
+            above: None,
         }
+    }
+
+    /// The same, working for another one.
+    fn below(self, above: Option<Arc<Session>>) -> Session {
+        Session { above, ..self }
     }
 
     /// A copy that has seen the same and looks at the same outputs, for work that may come to nothing: what is shown there
@@ -130,6 +140,7 @@ impl Session {
             consents: Mutex::new(lock(&self.consents).clone()),
             danger: AtomicBool::new(self.danger.load(Ordering::Relaxed)),
             sightings: Some(Mutex::default()),
+            above: self.above.clone(),
             ..Session::with(&self.id, Arc::clone(&self.standing), lock(&self.parts).copy(), None)
         }
     }
@@ -153,7 +164,8 @@ impl Session {
 
     /// Which tools it may call.
     pub fn tools(&self) -> Arc<ToolPolicy> {
-        Arc::new(self.wanted().tools())
+        let within = self.above.as_ref().map(|above| above.tools());
+        Arc::new(ToolPolicy { within, ..self.own().tools() })
     }
 
     /// The deferred tools that were called, in the order of their first calls.
@@ -250,6 +262,13 @@ impl Session {
         answer
     }
 
+    /// Whether a person said no to exactly this call, here or in a session that this one works for; and what they said
+    /// with it.
+    pub fn denied(&self, exact: &str) -> Option<Option<String>> {
+        let here = self.consents().denied(exact).map(|denial| denial.feedback.map(str::to_owned));
+        here.or_else(|| self.above.as_ref()?.denied(exact))
+    }
+
     /// Whether a person said yes to calls like this one, in this session or for good.
     pub fn granted(&self, like: &str) -> bool {
         self.standing.granted(like) || self.consents().granted(like)
@@ -308,9 +327,30 @@ impl Session {
         self.save(TODOS, &todos);
     }
 
-    /// What it asks for.
+    /// What it asks for, as far as the session that it works for has it, if there is one.
     pub fn wanted(&self) -> Wanted {
+        match &self.above {
+            None => self.own(),
+            Some(above) => kin::narrowed(self.own(), &above.wanted()),
+        }
+    }
+
+    /// What it asks for itself.
+    fn own(&self) -> Wanted {
         self.part(POLICY).unwrap_or_default()
+    }
+
+    /// Its mode and the one that it may not be looser than, with what it wants in the place of what it does; `danger`: the
+    /// person set that, which holds for a session alone and not for those that work for it.
+    fn modes(&self, own: &Wanted, danger: bool, settings: &Settings) -> (Mode, Mode) {
+        match &self.above {
+            None => own.modes(danger, &settings.permissions),
+            Some(above) => kin::modes(own, above.modes(&above.own(), false, settings)),
+        }
+    }
+
+    fn is_danger(&self) -> bool {
+        self.danger.load(Ordering::Relaxed)
     }
 
     /// Changes what it asks for.
@@ -338,21 +378,26 @@ impl Session {
 
     /// The mode that it would have after a change.
     pub fn mode_after(&self, switch: Switch, settings: &Settings) -> Mode {
-        let mut wanted = self.wanted();
+        let mut wanted = self.own();
         wanted.switch(switch);
-        wanted.mode(self.danger.load(Ordering::Relaxed), settings)
+        self.modes(&wanted, self.is_danger(), settings).0
     }
 
     /// Its mode.
     pub fn mode(&self, settings: &Settings) -> Mode {
-        self.wanted().mode(self.danger.load(Ordering::Relaxed), settings)
+        self.modes(&self.own(), self.is_danger(), settings).0
     }
 
     /// What its calls are judged by.
     pub fn policy(&self, settings: &Settings, folders: &[PathBuf]) -> Policy {
         let home = home();
-        let around = Around { settings, folders, home: home.as_deref(), saves: false };
-        self.wanted().policy(self.danger.load(Ordering::Relaxed), around)
+        self.judged_by(self.is_danger(), Around { settings, folders, home: home.as_deref(), saves: false })
+    }
+
+    fn judged_by(&self, danger: bool, around: Around<'_>) -> Policy {
+        let (mode, ceiling) = self.modes(&self.own(), danger, around.settings);
+        let within = self.above.as_ref().map(|above| Box::new(above.judged_by(false, around)));
+        Policy { mode, ceiling, within, ..self.wanted().policy(false, around) }
     }
 
     /// What holds for it, and what it asked for in vain. `saves`: the editor saves documents when it is asked to.
@@ -360,8 +405,18 @@ impl Session {
         let home = home();
         let around = Around { settings, folders, home: home.as_deref(), saves };
         let restored = lock(&self.parts).restored;
-        let effective = self.wanted().effective(&self.id, self.danger.load(Ordering::Relaxed), around);
-        Effective { restored, ..effective }
+        let (own, wanted) = (self.own(), self.wanted());
+        if self.above.is_none() {
+            return Effective { restored, ..wanted.effective(&self.id, self.is_danger(), around) };
+        }
+        let (mode, _) = self.modes(&own, false, settings);
+        let mut refused = kin::not_granted(&own.asked, &wanted.asked, mode);
+        let effective = wanted.effective(&self.id, false, around);
+        let said = |field: &str| refused.iter().any(|refused| refused.field == field);
+        let others: Vec<_> =
+            effective.not_granted.into_iter().filter(|other| other.field != "mode" && !said(&other.field)).collect();
+        refused.extend(others);
+        Effective { restored, mode, not_granted: refused, ..effective }
     }
 
     /// A part of what it remembers; `None` when there is none, or it cannot be read any more.
@@ -426,11 +481,17 @@ impl Session {
 
     /// Whether everything that it remembers is here.
     pub fn is_ready(&self) -> bool {
-        lock(&self.parts).ready()
+        lock(&self.parts).ready() && self.above.as_ref().is_none_or(|above| above.is_ready())
     }
 
     /// Comes back once everything that it remembers is here, and everything that waited for that has been done.
     pub async fn ready(&self, clock: &dyn Clock) {
+        for session in std::iter::successors(Some(self), |session| session.above.as_deref()) {
+            session.restored(clock).await;
+        }
+    }
+
+    async fn restored(&self, clock: &dyn Clock) {
         if lock(&self.parts).ready() {
             return;
         }
@@ -465,6 +526,7 @@ impl Session {
         if let Some(consents) = self.part(CONSENTS) {
             *lock(&self.consents) = consents;
         }
+        self.agents_lost();
         while let Some(act) = self.next_act() {
             act(self);
         }

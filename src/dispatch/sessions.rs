@@ -66,6 +66,7 @@ impl Dispatch {
                 self.act(session, move |dispatch, session| dispatch.guards.end_turn(&session.id, &params.turn_id))
             }
             SessionRequest::Close(_) => {
+                self.end_agents(&id, false);
                 session.turn_over();
                 let cancelled = self.cancel(Some(&id), None, None);
                 self.sessions.close(&id);
@@ -76,6 +77,7 @@ impl Dispatch {
                 })
             }
             SessionRequest::Reset(_) => {
+                self.end_agents(&id, true);
                 session.turn_over();
                 let cancelled = self.cancel(Some(&id), None, None);
                 self.drop_session(&id);
@@ -171,7 +173,7 @@ impl Dispatch {
         let settings = self.workspace.settings();
         let before = session.mode(&settings);
         let tools = (session.tools(), session.activated());
-        act(session);
+        self.with_agents(session, || act(session));
         if tools != (session.tools(), session.activated()) {
             self.workspace.editor.tell(News::Tools(ToolsChanged { session_id: Some(session.id.clone()) }));
         }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Outbox, news};
 use crate::editor::{
     Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, EditReply, Editor, FormatParams, FormatResult, News,
-    Resync, Review, RunToolParams, RunToolResult, SaveParams, SaveResult,
+    Resync, Review, RunAgentParams, RunAgentResult, RunToolParams, RunToolResult, SaveParams, SaveResult,
 };
 use crate::server::protocol;
 use crate::text::TextEdit;
@@ -92,6 +92,13 @@ impl Editor for Outbox {
             return Err(AskError::Unsupported);
         }
         self.ask_as(protocol::RUN_TOOL, json!(params), Some(deadline)).await
+    }
+
+    async fn run_agent(&self, params: RunAgentParams, deadline: Duration) -> Result<RunAgentResult, AskError> {
+        if !self.abilities().run_agent {
+            return Err(AskError::Unsupported);
+        }
+        self.ask_as(protocol::RUN_AGENT, json!(params), Some(deadline)).await
     }
 
     fn tell(&self, news: News) {

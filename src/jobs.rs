@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -63,6 +63,8 @@ pub struct Jobs {
     tasks: TaskTracker,
     all: Mutex<BTreeMap<String, Held>>,
     births: AtomicU64,
+    /// The process ends.
+    over: AtomicBool,
 }
 
 /// The jobs of one session.
@@ -180,6 +182,11 @@ impl Running {
         self.jobs.with(&self.session, self.place, |job| job.awaited = awaited);
     }
 
+    /// Whether it is stopped because the process ends.
+    pub fn ends_with_us(&self) -> bool {
+        self.jobs.over.load(Ordering::Acquire)
+    }
+
     /// Says how it ended; told also where the job was stopped.
     pub fn ended(&self, words: &str) {
         self.jobs.with(&self.session, self.place, |job| job.detail = Some(words.to_owned()));
@@ -189,7 +196,14 @@ impl Running {
 impl Jobs {
     /// No jobs. `editor` hears of what changes.
     pub fn new(editor: Arc<dyn Editor>, clock: Arc<dyn Clock>) -> Arc<Jobs> {
-        Arc::new(Jobs { editor, clock, tasks: TaskTracker::new(), all: Mutex::default(), births: AtomicU64::new(0) })
+        Arc::new(Jobs {
+            editor,
+            clock,
+            tasks: TaskTracker::new(),
+            all: Mutex::default(),
+            births: AtomicU64::new(0),
+            over: AtomicBool::new(false),
+        })
     }
 
     /// Starts a job of a session; gives its id. `work` ends with words on how it ended, good or bad. Must be called on the
@@ -313,6 +327,7 @@ impl Jobs {
 
     /// Stops every job, for the end of the process.
     pub fn stop_all(&self) {
+        self.over.store(true, Ordering::Release);
         let all: Vec<CancellationToken> =
             self.lock().values().flat_map(|line| line.jobs.iter().map(|job| job.stop.clone())).collect();
         for stop in all {

@@ -396,7 +396,12 @@ impl Session {
 
     fn judged_by(&self, danger: bool, around: Around<'_>) -> Policy {
         let (mode, ceiling) = self.modes(&self.own(), danger, around.settings);
-        let within = self.above.as_ref().map(|above| Box::new(above.judged_by(false, around)));
+        let within = self.above.as_ref().map(|above| {
+            let sober = above.judged_by(false, around);
+            // What asks there as it is asks here too, though danger mode itself does not pass.
+            let as_it_is = above.is_danger().then(|| Box::new(above.judged_by(true, around)));
+            Box::new(Policy { within: as_it_is.or_else(|| sober.within.clone()), ..sober })
+        });
         Policy { mode, ceiling, within, ..self.wanted().policy(false, around) }
     }
 

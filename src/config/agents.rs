@@ -94,7 +94,7 @@ mod tests {
             "agents.none": 7,
         }));
         let told: Vec<&str> = remarks.iter().map(|remark| remark.key.as_str()).collect();
-        assert_eq!(told, ["agents.none", "agents.other.joins", "agents.other.shell"]);
+        assert_eq!(told, ["agents.other.joins", "agents.other.shell", "agents.none"]);
         let names: Vec<&str> = settings.agents.keys().map(String::as_str).collect();
         assert_eq!(names, ["codex", "other", "third"]);
         assert_eq!((settings.agents["codex"].env["A"].as_str(), settings.agents["codex"].timeout_ms), ("b", 1_800_000));

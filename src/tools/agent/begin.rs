@@ -66,50 +66,9 @@ pub(super) async fn begin(
     };
     let mut tended =
         Tended { agent: None, epoch: session.epoch(), child, invited: None, context: context.clone(), _place: place };
-    let mut anew = known.is_some();
-    let mut way = match checked {
-        None => {
-            let previous = known.as_ref().map(|agent| agent.output.clone()).filter(|output| !output.is_empty());
-            anew = false;
-            Way::Editor(RunAgentParams {
-                session_id: tended.child.id.clone(),
-                parent_session_id: session.id.clone(),
-                job_id: String::new(),
-                task_id: agent.id(),
-                description: agent.description.clone(),
-                prompt: arguments.prompt().to_owned(),
-                agent_type: name.to_owned(),
-                depth,
-                resume: known.is_some(),
-                previous_output: previous,
-            })
-        }
-        Some(checked) => {
-            tended.invited = invited(name, &checked, &tended, context).await?;
-            let goes_on = known.is_some() && checked.goes_on(agent.thread.as_deref());
-            anew &= !goes_on;
-            let prompt = match &known {
-                Some(before) if !goes_on => again(before, arguments.prompt()),
-                _ => arguments.prompt().to_owned(),
-            };
-            let program = process::own_program();
-            let task = Task {
-                prompt: &prompt,
-                thread: agent.thread.as_deref(),
-                session: &tended.child.id,
-                invitation: tended.invited.as_ref().map(|invited| &invited.invitation),
-                program: program.as_deref(),
-            };
-            let command = checked.command(&task, goes_on);
-            if context.cancel.is_cancelled() {
-                return Err(ToolError::new(
-                    ErrorKind::Cancelled,
-                    "The call was cancelled before the agent was started.",
-                ));
-            }
-            let started = command::started(name, &command, context)?;
-            Way::Command(Box::new(checked), started)
-        }
+    let (mut way, anew) = match checked {
+        None => (Way::Editor(for_editor(arguments, &agent, known.as_ref(), &tended, depth)), false),
+        Some(checked) => launched(arguments, checked, &agent, known.as_ref(), &mut tended).await?,
     };
     let label = label(&format!("agent {}: {}", agent.id(), agent.description));
     let (waits, end) = if arguments.background { (None, None) } else { Some(oneshot::channel()).unzip() };
@@ -132,6 +91,61 @@ pub(super) async fn begin(
         None => Ok(in_background(&agent, anew)),
         Some(end) => waited(&agent, end, anew, context).await,
     }
+}
+
+/// What the editor is asked to run.
+fn for_editor(
+    arguments: &Arguments,
+    agent: &Agent,
+    known: Option<&Agent>,
+    tended: &Tended,
+    depth: usize,
+) -> RunAgentParams {
+    let previous = known.map(|agent| agent.output.clone()).filter(|output| !output.is_empty());
+    RunAgentParams {
+        session_id: tended.child.id.clone(),
+        parent_session_id: tended.context.session.id.clone(),
+        // The job names itself.
+        job_id: String::new(),
+        task_id: agent.id(),
+        description: agent.description.clone(),
+        prompt: arguments.prompt().to_owned(),
+        agent_type: agent.agent_type.clone(),
+        depth,
+        resume: known.is_some(),
+        previous_output: previous,
+    }
+}
+
+/// Starts a command. Also whether it begins another conversation though it was to go on with one.
+async fn launched(
+    arguments: &Arguments,
+    checked: Checked,
+    agent: &Agent,
+    known: Option<&Agent>,
+    tended: &mut Tended,
+) -> Result<(Way, bool), ToolError> {
+    let name = agent.agent_type.as_str();
+    tended.invited = invited(name, &checked, tended).await?;
+    let goes_on = known.is_some() && checked.goes_on(agent.thread.as_deref());
+    let prompt = match known {
+        Some(before) if !goes_on => again(before, arguments.prompt()),
+        _ => arguments.prompt().to_owned(),
+    };
+    let program = process::own_program();
+    let task = Task {
+        prompt: &prompt,
+        thread: agent.thread.as_deref(),
+        session: &tended.child.id,
+        invitation: tended.invited.as_ref().map(|invited| &invited.invitation),
+        program: program.as_deref(),
+    };
+    let command = checked.command(&task, goes_on);
+    if tended.context.cancel.is_cancelled() {
+        return Err(ToolError::new(ErrorKind::Cancelled, "The call was cancelled before the agent was started."));
+    }
+    let started = command::started(name, &command, &tended.context)?;
+    Ok((Way::Command(Box::new(checked), started), known.is_some() && !goes_on))
 }
 
 /// Whether there is room for one more.
@@ -194,16 +208,11 @@ fn way(name: &str, context: &Context) -> Result<Option<Checked>, ToolError> {
 }
 
 /// Opens the door for a command.
-async fn invited(
-    name: &str,
-    checked: &Checked,
-    tended: &Tended,
-    context: &Context,
-) -> Result<Option<Invited>, ToolError> {
+async fn invited(name: &str, checked: &Checked, tended: &Tended) -> Result<Option<Invited>, ToolError> {
     if !checked.settings.joins {
         return Ok(None);
     }
-    let door = context.slot.door();
+    let door = tended.context.slot.door();
     match door.invite(&tended.child.id).await {
         Ok(invitation) => Ok(Some(Invited { door, invitation })),
         Err(error) => Err(ToolError {

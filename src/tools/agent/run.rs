@@ -174,9 +174,14 @@ pub(super) async fn run(
         }
     };
     let name = tended.agent.as_ref().map(Agent::id).unwrap_or_default();
-    let source = tended.agent.as_ref().map(|agent| source(agent)).unwrap_or_default();
+    let source = tended.agent.as_ref().map(source).unwrap_or_default();
     tended.close();
-    tended.ended(&end);
+    if job.ends_with_us() || end.state == AgentState::Lost {
+        // It stays remembered as at work, so that it is told of as lost when its session is back.
+        tended.agent = None;
+    } else {
+        tended.ended(&end);
+    }
     let good = end.state == AgentState::Ended;
     let mut words = format!("agent {name} {}: {}", end.state.words(), end.detail);
     job.ended(&words);
@@ -223,9 +228,8 @@ async fn by_editor(tended: &Tended, params: RunAgentParams, job: &jobs::Running,
         }
         Some(Err(AskError::Unsupported)) => (AgentState::Failed, "the editor runs no agents".to_owned(), String::new()),
         Some(Err(AskError::Timeout)) => (AgentState::Failed, "its time was over".to_owned(), String::new()),
-        Some(Err(error @ (AskError::Gone | AskError::Refused(_)))) => {
-            (AgentState::Failed, error.to_string(), String::new())
-        }
+        Some(Err(error @ AskError::Refused(_))) => (AgentState::Failed, error.to_string(), String::new()),
+        Some(Err(error @ AskError::Gone)) => (AgentState::Lost, error.to_string(), String::new()),
     };
     job.output(said.as_bytes());
     gather.push(&said);

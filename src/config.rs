@@ -1,6 +1,7 @@
 //! Settings as plain structs with their defaults. What the editor sends is checked key by key: a wrong value is told and
 //! its default used, never the whole dropped.
 
+mod agents;
 mod formatter;
 mod hooks;
 mod json;
@@ -17,6 +18,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use agents::{AgentSettings, PromptOn};
 pub use formatter::{FormatterMode, FormatterSettings};
 pub use hooks::{Hook, HookSettings, OnFailure};
 pub use json::object;
@@ -31,6 +33,8 @@ pub use skills::SkillSettings;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Settings {
+    /// Agents that are commands, by name.
+    pub agents: BTreeMap<String, AgentSettings>,
     /// How edits of open documents are confirmed.
     pub commit: CommitSettings,
     /// What `write` does with a file it never saw, or that changed since.

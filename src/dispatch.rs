@@ -5,6 +5,7 @@
 //! the turn given up · `shape`. However a call ends, it ends in exactly one [`CallResult`].
 
 mod admit;
+mod agents;
 mod approve;
 mod arguments;
 mod batch;
@@ -146,6 +147,8 @@ pub struct Dispatch {
     review: Review,
     hooks: hooks::Runner,
     own: own::Own,
+    /// The way in for agents.
+    door: agents::Way,
     /// Tools that are about to join or leave.
     joining: Joining,
     /// Descriptions that are about to be looked at anew.
@@ -288,6 +291,7 @@ impl Dispatch {
             review: Review::default(),
             joining: Joining::default(),
             looking: looking::Looking::default(),
+            door: agents::Way::default(),
             hooks: hooks::Runner::new(programs),
             own: own::Own::default(),
         })
@@ -372,7 +376,9 @@ impl Dispatch {
             self.late.came(news);
         }
         let jobs = self.jobs.told(&session.id);
+        let agents = if current { session.agents_told() } else { Vec::new() };
         let words = asking.words().into_iter().chain(notes).chain(jobs.said).chain(change::told_jobs(&jobs.ended));
+        let words = words.chain(agents);
         if let Some(made) = &made {
             self.reviewable(made);
         }

@@ -4,11 +4,13 @@
 //! the editor's own change notification has shown it.
 
 mod absent;
+mod agents;
 mod asking;
 mod session_news;
 mod texts;
 
 pub use absent::Absent;
+pub use agents::{AgentStatus, RunAgentParams, RunAgentResult};
 pub use asking::{AskAnswer, AskOption, AskParams, AskQuestion, AskResult, AskSelected};
 pub use session_news::{ModeChanged, Todo, TodoPriority, TodoStatus, TodosChanged};
 pub use texts::{FormatParams, FormatResult, SaveFailure, SaveParams, SaveResult};
@@ -481,6 +483,11 @@ pub trait Editor: Send + Sync + 'static {
     }
     /// Asks it to run a tool of its own. A call that is no longer waited for is taken back.
     async fn run_tool(&self, params: RunToolParams, deadline: Duration) -> Result<RunToolResult, AskError> {
+        let _ = (params, deadline);
+        Err(AskError::Unsupported)
+    }
+    /// Asks it to run an agent to its end. One that is no longer waited for is taken back.
+    async fn run_agent(&self, params: RunAgentParams, deadline: Duration) -> Result<RunAgentResult, AskError> {
         let _ = (params, deadline);
         Err(AskError::Unsupported)
     }

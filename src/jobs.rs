@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -64,6 +64,8 @@ pub struct Jobs {
     tasks: TaskTracker,
     all: Mutex<BTreeMap<String, Held>>,
     births: AtomicU64,
+    /// The process ends.
+    over: AtomicBool,
 }
 
 /// The jobs of one session.
@@ -100,6 +102,8 @@ struct Job {
     because: Option<String>,
     /// Its output as lines, if the session watches it.
     monitor: Option<Monitor>,
+    /// Somebody waits for its end, so that it is not told besides.
+    awaited: bool,
 }
 
 impl Job {
@@ -114,6 +118,7 @@ impl Job {
             folder: None,
             because: None,
             monitor,
+            awaited: false,
         }
     }
 
@@ -181,6 +186,16 @@ impl Running {
         });
     }
 
+    /// A call waits for its end and tells it: its session is not told besides. `false`: it is.
+    pub fn awaited(&self, awaited: bool) {
+        self.jobs.with(&self.session, self.place, |job| job.awaited = awaited);
+    }
+
+    /// Whether it is stopped because the process ends.
+    pub fn ends_with_us(&self) -> bool {
+        self.jobs.over.load(Ordering::Acquire)
+    }
+
     /// Says how it ended; told also where the job was stopped.
     pub fn ended(&self, words: &str) {
         let _ = self.jobs.with(&self.session, self.place, |job| job.detail = Some(words.to_owned()));
@@ -190,7 +205,14 @@ impl Running {
 impl Jobs {
     /// No jobs. `editor` hears of what changes.
     pub fn new(editor: Arc<dyn Editor>, clock: Arc<dyn Clock>) -> Arc<Jobs> {
-        Arc::new(Jobs { editor, clock, tasks: TaskTracker::new(), all: Mutex::default(), births: AtomicU64::new(0) })
+        Arc::new(Jobs {
+            editor,
+            clock,
+            tasks: TaskTracker::new(),
+            all: Mutex::default(),
+            births: AtomicU64::new(0),
+            over: AtomicBool::new(false),
+        })
     }
 
     /// Starts a job of a session; gives its id. `work` ends with words on how it ended, good or bad. Must be called on the
@@ -314,6 +336,7 @@ impl Jobs {
 
     /// Stops every job, for the end of the process.
     pub fn stop_all(&self) {
+        self.over.store(true, Ordering::Release);
         let all: Vec<CancellationToken> =
             self.lock().values().flat_map(|line| line.jobs.iter().map(|job| job.stop.clone())).collect();
         for stop in all {
@@ -346,7 +369,8 @@ impl Jobs {
             job.detail = detail.or(job.detail.take());
             let words = job.detail.as_ref().map(|words| format!(": {words}")).unwrap_or_default();
             let because = job.because.as_ref().map(|why| format!(", because {why}")).unwrap_or_default();
-            line.news.push_back((number, format!("job j{number} ({}) {how}{because}{words}", job.label)));
+            let news = (!job.awaited).then(|| (number, format!("job j{number} ({}) {how}{because}{words}", job.label)));
+            line.news.extend(news);
             if line.news.len() > REMEMBERED {
                 line.news.pop_front();
                 line.untold += 1;

@@ -172,12 +172,16 @@ pub enum Rule {
     Memory,
     /// Calls end plan mode: a person has to agree to the plan.
     Plan,
+    /// Calls that start an agent, which is what their commands name, are asked about like writes; the agent may do what its
+    /// session may.
+    Agent,
     /// Nothing is known of the tool: a person is asked about each call.
     Unknown,
 }
 
 /// The rule of each tool, sorted by name.
 const RULES: &[(&str, Rule)] = &[
+    ("agent", Rule::Agent),
     ("apply_patch", Rule::Write),
     ("bash", Rule::Shell),
     ("edit", Rule::Write),
@@ -212,7 +216,7 @@ impl Rule {
     pub fn requirement(self) -> Requirement {
         match self {
             Rule::Read | Rule::Session | Rule::Person => Requirement::Auto,
-            Rule::Write | Rule::ReadOrWrite | Rule::Memory => Requirement::Suggest,
+            Rule::Write | Rule::ReadOrWrite | Rule::Memory | Rule::Agent => Requirement::Suggest,
             Rule::Shell | Rule::Plan | Rule::Unknown => Requirement::Required,
         }
     }
@@ -221,9 +225,14 @@ impl Rule {
     fn changes(self) -> bool {
         match self {
             // What a command line does is seen by looking into it, and which memories a call changes by its arguments.
-            Rule::Read | Rule::ReadOrWrite | Rule::Shell | Rule::Session | Rule::Person | Rule::Memory | Rule::Plan => {
-                false
-            }
+            Rule::Read
+            | Rule::ReadOrWrite
+            | Rule::Shell
+            | Rule::Session
+            | Rule::Person
+            | Rule::Memory
+            | Rule::Plan
+            | Rule::Agent => false,
             Rule::Write | Rule::Unknown => true,
         }
     }

@@ -425,6 +425,11 @@ async fn run_within(
     }
 }
 
+/// The program that we are, for others to start: by its path, which may by now lead to another version of it.
+pub fn own_program() -> Option<PathBuf> {
+    std::env::current_exe().ok()
+}
+
 /// The full path of a program: first in `folders`, then on `PATH`. A name with a `/` is a path itself.
 pub fn find(program: &str, folders: &[PathBuf]) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();

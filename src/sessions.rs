@@ -1,10 +1,13 @@
 //! What a session remembers: which texts its model has seen, what its person consented to, its policy, its task list, its
 //! outputs. What is to outlive a restart is kept as parts, in a store where there is one.
 
+pub mod agents;
 mod all;
 pub mod consents;
 mod external;
+pub mod kin;
 pub mod memories;
+mod modes;
 mod parts;
 pub mod policy;
 pub mod requests;
@@ -33,18 +36,16 @@ pub use policy::ToolPolicy;
 pub use shelf::Shelf;
 pub use store::{Complain, StoreState};
 
-use crate::config::{Mode, Settings};
 use crate::editor::Todo;
 use crate::outputs;
-use crate::permissions::Policy;
-use crate::ports::{Clock, env};
+use crate::ports::Clock;
 use crate::workspace::Key;
 
 use consents::{Consents, Remembered};
 use external::External;
 use memories::Memories;
 use parts::{Act, Parts};
-use policy::{Around, Effective, Switch, Wanted};
+use policy::Switch;
 use seen::Seen;
 use standing::Standing;
 use store::{Owner, Store};
@@ -86,6 +87,8 @@ pub struct Session {
     epoch: AtomicU64,
     /// What was shown, for whoever may take it over: only in a fork.
     sightings: Option<Mutex<Vec<Sighting>>>,
+    /// The session that it works for, if it is that of an agent: see [`kin`].
+    above: Option<Arc<Session>>,
 }
 
 /// Something that was shown.
@@ -125,6 +128,7 @@ impl Session {
             previews: AtomicU64::new(0),
             epoch: AtomicU64::new(0),
             sightings: None,
+            above: None,
         }
     }
 
@@ -140,6 +144,7 @@ impl Session {
             external: Mutex::new(lock(&self.external).clone()),
             danger: AtomicBool::new(self.danger.load(Ordering::Relaxed)),
             sightings: Some(Mutex::default()),
+            above: self.above.clone(),
             ..Session::with(&self.id, Arc::clone(&self.standing), lock(&self.parts).copy(), None)
         }
     }
@@ -163,7 +168,8 @@ impl Session {
 
     /// Which tools it may call.
     pub fn tools(&self) -> Arc<ToolPolicy> {
-        Arc::new(self.wanted().tools())
+        let within = self.above.as_ref().map(|above| above.tools());
+        Arc::new(ToolPolicy { within, ..self.own().tools() })
     }
 
     /// The deferred tools that were called, in the order of their first calls.
@@ -260,6 +266,13 @@ impl Session {
         answer
     }
 
+    /// Whether a person said no to exactly this call, here or in a session that this one works for; and what they said
+    /// with it.
+    pub fn denied(&self, exact: &str) -> Option<Option<String>> {
+        let here = self.consents().denied(exact).map(|denial| denial.feedback.map(str::to_owned));
+        here.or_else(|| self.above.as_ref()?.denied(exact))
+    }
+
     /// Whether a person said yes to calls like this one, in this session or for good.
     pub fn granted(&self, like: &str) -> bool {
         self.standing.granted(like) || self.consents().granted(like)
@@ -339,62 +352,6 @@ impl Session {
         self.save(TODOS, &todos);
     }
 
-    /// What it asks for.
-    pub fn wanted(&self) -> Wanted {
-        self.part(POLICY).unwrap_or_default()
-    }
-
-    /// Changes what it asks for.
-    pub fn want(&self, change: impl FnOnce(&mut Wanted)) {
-        self.change_part(POLICY, change);
-    }
-
-    /// The person chose a mode. Danger counts for as long as this session is open in this run.
-    pub fn set_mode(&self, mode: Mode) {
-        self.danger.store(mode == Mode::Danger, Ordering::Relaxed);
-        // What a model asked for before was asked of another mode.
-        let _ = self.take_switch();
-        self.want(|wanted| wanted.choose(mode));
-    }
-
-    /// A model asked for another mode. It is changed once the round is over.
-    pub fn ask_switch(&self, switch: Switch) {
-        *lock(&self.switch) = Some(switch);
-    }
-
-    /// The change of its mode that a model asked for, once.
-    pub fn take_switch(&self) -> Option<Switch> {
-        lock(&self.switch).take()
-    }
-
-    /// The mode that it would have after a change.
-    pub fn mode_after(&self, switch: Switch, settings: &Settings) -> Mode {
-        let mut wanted = self.wanted();
-        wanted.switch(switch);
-        wanted.mode(self.danger.load(Ordering::Relaxed), settings)
-    }
-
-    /// Its mode.
-    pub fn mode(&self, settings: &Settings) -> Mode {
-        self.wanted().mode(self.danger.load(Ordering::Relaxed), settings)
-    }
-
-    /// What its calls are judged by.
-    pub fn policy(&self, settings: &Settings, folders: &[PathBuf]) -> Policy {
-        let home = home();
-        let around = Around { settings, folders, home: home.as_deref(), saves: false };
-        self.wanted().policy(self.danger.load(Ordering::Relaxed), around)
-    }
-
-    /// What holds for it, and what it asked for in vain. `saves`: the editor saves documents when it is asked to.
-    pub fn effective(&self, settings: &Settings, folders: &[PathBuf], saves: bool) -> Effective {
-        let home = home();
-        let around = Around { settings, folders, home: home.as_deref(), saves };
-        let restored = lock(&self.parts).restored;
-        let effective = self.wanted().effective(&self.id, self.danger.load(Ordering::Relaxed), around);
-        Effective { restored, ..effective }
-    }
-
     /// A part of what it remembers; `None` when there is none, or it cannot be read any more.
     pub fn part<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         let value = lock(&self.parts).values.get(name).cloned()?;
@@ -457,11 +414,17 @@ impl Session {
 
     /// Whether everything that it remembers is here.
     pub fn is_ready(&self) -> bool {
-        lock(&self.parts).ready()
+        lock(&self.parts).ready() && self.above.as_ref().is_none_or(|above| above.is_ready())
     }
 
     /// Comes back once everything that it remembers is here, and everything that waited for that has been done.
     pub async fn ready(&self, clock: &dyn Clock) {
+        for session in std::iter::successors(Some(self), |session| session.above.as_deref()) {
+            session.restored(clock).await;
+        }
+    }
+
+    async fn restored(&self, clock: &dyn Clock) {
         if lock(&self.parts).ready() {
             return;
         }
@@ -496,6 +459,7 @@ impl Session {
         if let Some(consents) = self.part(CONSENTS) {
             *lock(&self.consents) = consents;
         }
+        self.agents_lost();
         while let Some(act) = self.next_act() {
             act(self);
         }
@@ -543,10 +507,6 @@ impl Session {
     pub fn next_preview(&self) -> u64 {
         self.previews.fetch_add(1, Ordering::Relaxed) + 1
     }
-}
-
-fn home() -> Option<PathBuf> {
-    env("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

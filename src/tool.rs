@@ -167,6 +167,8 @@ pub struct Outcome {
     /// Where the text comes from, if that is another machine: it is marked as such for the model. The text of a tool
     /// that talks to others is marked even where this is missing.
     pub external: Option<String>,
+    /// Words of ours that stand behind the text: no part of it, and outside of the marks of text from elsewhere.
+    pub beside: Vec<String>,
     /// The text is a view of an output that is kept already: it is not kept again.
     pub view_of: Option<ViewOf>,
     /// The call failed all the same, and how; `content` is its words, kept and cut as any output.

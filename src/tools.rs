@@ -1,5 +1,6 @@
 //! The table of tools: one line a tool, sorted by name.
 
+pub mod agent;
 pub mod apply_patch;
 pub mod bash;
 pub mod edit;
@@ -36,6 +37,7 @@ use crate::workspace::search::{Besides, Job, Run, Wanted};
 pub fn table() -> Vec<Arc<dyn AnyTool>> {
     let asked_for = lsp_edit::Collected::default();
     vec![
+        erase(agent::AgentTool::default()),
         erase(apply_patch::ApplyPatch), //
         erase(bash::Bash),              //
         erase(edit::Edit),              //

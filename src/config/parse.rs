@@ -7,8 +7,9 @@ use super::{Mode, ServerSettings, Settings};
 /// Keys of the settings object that are not settings: the front reads them.
 const ELSEWHERE: &[&str] = &["trusted"];
 
-/// The one table whose keys are names of the user's own.
+/// The tables whose keys are names of the user's own.
 const SERVERS: &str = "diagnostics.servers";
+const AGENTS: &str = "agents";
 
 /// Commands by language, taken as a whole.
 const FORMATTERS: &str = "formatter.commands";
@@ -171,14 +172,14 @@ impl Overlay {
                 continue;
             }
             let here = self.tree().pointer(&pointer(&full)).cloned();
-            let server = path == SERVERS;
+            let named = path == SERVERS || path == AGENTS;
             match (here, value) {
-                (None, Value::Object(fields)) if server => {
+                (None, Value::Object(fields)) if named => {
                     self.set(&full, Value::Object(Map::new()));
                     self.object(&full, fields);
                 }
                 (None, Value::Null) => {}
-                (None, _) if server => self.remark(full, format!("expected an object, got {value}")),
+                (None, _) if named => self.remark(full, format!("expected an object, got {value}")),
                 (None, _) => {
                     if speaks_of_rules(key, value) {
                         self.astray.push(full.clone());
@@ -275,6 +276,7 @@ impl Overlay {
 /// Whether a value is taken as it is, whatever keys are in it: what a server is given, and formatters by language.
 fn opaque(path: &str) -> bool {
     path == FORMATTERS
+        || path.strip_prefix(AGENTS).is_some_and(|rest| rest.ends_with(".env"))
         || path.strip_prefix(SERVERS).is_some_and(|rest| {
             [".env", ".initializationOptions", ".settings"].iter().any(|end| rest.ends_with(end)) && rest.len() > 1
         })
@@ -347,7 +349,7 @@ mod tests {
             diagnostics.knownMs: -1 does not fit: invalid value: integer `-1`, expected u64
             diagnostics.servers.ruff.comand: there is no such setting; here are: command, languages, enabled, env, initializationOptions, settings, deadlineMs, markers, memoryMib
             diagnostics.servers.x: expected an object, got 1
-            nothing: there is no such setting; here are: commit, freshness, syntaxGate, read, diagnostics, formatter, output, parallel, permissions, guards, hooks, search, bash, saveBeforeBash, skills"#]].assert_eq(&told.join("\n"));
+            nothing: there is no such setting; here are: agents, commit, freshness, syntaxGate, read, diagnostics, formatter, output, parallel, permissions, guards, hooks, search, bash, saveBeforeBash, skills"#]].assert_eq(&told.join("\n"));
         assert_eq!((settings.commit.echo_ms, settings.commit.rebases), (2000, 7));
         assert_eq!((settings.diagnostics.known_ms, settings.diagnostics.quiet_ms), (700, 100));
         assert_eq!(settings.diagnostics.servers["ruff"].deadline_ms, Some(9));

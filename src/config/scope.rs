@@ -16,6 +16,7 @@ pub struct UserOnly {
 /// All of them, sorted by key. A group is marked as the user's own by a line here: its settings are then taken from the
 /// user's file and the editor's user settings, and whatever a project says of them is passed over.
 pub const USER_ONLY: &[UserOnly] = &[
+    UserOnly { key: "agents", take: |settings, user| settings.agents.clone_from(&user.agents) },
     UserOnly {
         key: "diagnostics.servers",
         take: |settings, user| settings.diagnostics.servers.clone_from(&user.diagnostics.servers),
@@ -50,6 +51,7 @@ mod tests {
     /// Each with a value that is not its default.
     fn said(key: &str, program: &str) -> Value {
         match key {
+            "agents" => json!({ "coder": { "command": [program] } }),
             "diagnostics.servers" => json!({ "ruff": { "command": [program] } }),
             "formatter.commands" => json!({ "python": [program] }),
             "hooks" => json!({ "before": [{ "command": [program] }], "after": [] }),

@@ -281,11 +281,10 @@ pub(super) fn granted(call: &Call<'_>, outline: &Outline) -> bool {
 
 /// The no to exactly this call that a person said before.
 pub(super) fn remembered(call: &Call<'_>, outline: &Outline) -> Option<ToolError> {
-    let consents = call.context.session.consents();
-    let feedback = consents.denied(&exact(call, outline))?.feedback;
+    let feedback = call.context.session.denied(&exact(call, outline))?;
     Some(denied(format!(
         "A person said no to exactly this before.{} It was not asked about again; do something else, or ask them.",
-        quoted(feedback)
+        quoted(feedback.as_deref())
     )))
 }
 

@@ -5,6 +5,7 @@
 //! and sessions that are called into form a tree, along whose branches waiting only goes down.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -18,7 +19,7 @@ use crate::config::Mode;
 use crate::ports::Clock;
 use crate::sessions::Session;
 use crate::sessions::policy::Apply;
-use crate::tool::{Content, ErrorKind, Listed, NestedCall, NestedResult, Slot, ToolError};
+use crate::tool::{Closed, Content, Door, ErrorKind, Listed, NestedCall, NestedResult, Slot, ToolError};
 
 use super::schedule::Ticket;
 use super::{Admitted, CallParams, CallResult, Dispatch};
@@ -247,6 +248,24 @@ impl Slot for Inside {
         let result = running.await;
         drop(waiter);
         result.map_or_else(|_| broken(), told)
+    }
+
+    fn trusts(&self, folder: &Path) -> bool {
+        self.dispatch.upgrade().is_some_and(|dispatch| dispatch.trust.covers(folder))
+    }
+
+    async fn agent_session(&self, session: &Session, number: u64, anew: bool) -> Option<Arc<Session>> {
+        Some(self.dispatch.upgrade()?.agent_session(session, number, anew).await)
+    }
+
+    fn agent_ended(&self, session: &str) {
+        if let Some(dispatch) = self.dispatch.upgrade() {
+            dispatch.agent_ended(session);
+        }
+    }
+
+    fn door(&self) -> Arc<dyn Door> {
+        self.dispatch.upgrade().map_or_else(|| Arc::new(Closed) as Arc<dyn Door>, |dispatch| dispatch.door.get())
     }
 }
 

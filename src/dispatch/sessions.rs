@@ -69,6 +69,7 @@ impl Dispatch {
                 })
             }
             SessionRequest::Close(_) => {
+                self.end_agents(&id, false);
                 session.turn_over();
                 let cancelled = self.cancel(Some(&id), None, None);
                 self.sessions.close(&id);
@@ -79,6 +80,7 @@ impl Dispatch {
                 })
             }
             SessionRequest::Reset(_) => {
+                self.end_agents(&id, true);
                 session.turn_over();
                 let cancelled = self.cancel(Some(&id), None, None);
                 self.drop_session(&id);
@@ -174,7 +176,7 @@ impl Dispatch {
         let settings = self.workspace.settings();
         let before = session.mode(&settings);
         let tools = (session.tools(), session.activated());
-        act(session);
+        self.with_agents(session, || act(session));
         if tools != (session.tools(), session.activated()) {
             self.workspace.editor.tell(News::Tools(ToolsChanged { session_id: Some(session.id.clone()) }));
         }

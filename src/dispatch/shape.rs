@@ -188,6 +188,7 @@ pub(super) fn shape(ending: Ending, named: Named, keeping: &Keeping<'_>, timing:
             words.body = text.join("\n");
             (words.external, words.kind, words.view_of) = (outcome.external, outcome.kind, outcome.view_of);
             words.long = outcome.long;
+            words.rest.extend(outcome.beside);
         }
         Ok(Done::FailedElsewhere { error, source }) => {
             words.body.clone_from(&error.message);

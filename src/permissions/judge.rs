@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::lines::Concern;
+use super::policy::stricter;
 use super::{By, DecisionKind, Judgement, Place, Policy, Reach, Rule, protected, secret, visible};
 use crate::editor::Risk;
 
@@ -20,7 +21,11 @@ pub(super) enum Ground {
 /// Decides on a call of a tool. Depends on nothing but its arguments.
 pub fn judge(tool: &str, rule: Rule, reach: &Reach, policy: &Policy) -> Judgement {
     let (usual, ground) = usual(rule, reach, policy);
-    policy.refine(tool, rule, reach, &usual, ground)
+    let own = policy.refine(tool, rule, reach, &usual, ground);
+    match &policy.within {
+        None => own,
+        Some(outer) => stricter(judge(tool, rule, reach, outer), own),
+    }
 }
 
 /// The decision by what a call reaches alone.
@@ -88,7 +93,7 @@ fn usual(rule: Rule, reach: &Reach, policy: &Policy) -> (Judgement, Ground) {
     if let Some((Concern::Grave, reason)) = &worst {
         return on(Ground::Grave, reason.clone(), Risk::High, true);
     }
-    if let Some(command) = reach.commands.first() {
+    if let Some(command) = reach.commands.first().filter(|_| rule != Rule::Agent) {
         return ask(format!("it runs a command: {}", visible(command)), Risk::High, false);
     }
     if let Some(host) = reach.hosts.first() {
@@ -112,13 +117,15 @@ fn usual(rule: Rule, reach: &Reach, policy: &Policy) -> (Judgement, Ground) {
     if let Some(place) = reach.reads.iter().find(outside) {
         return ask(format!("{} is outside the workspace folders", place.shown()), Risk::Medium, false);
     }
-    let (reason, risk) = if !reach.writes.is_empty() {
+    let (reason, risk) = if rule == Rule::Agent && !reach.commands.is_empty() {
+        ("the agent that it starts may do what this session may, and no more", Risk::Medium)
+    } else if !reach.writes.is_empty() {
         ("it writes inside the workspace folders, and can be undone", Risk::Medium)
     } else if !reach.memories.is_empty() {
         ("it changes what is remembered of the workspace folder", Risk::Medium)
     } else if rule == Rule::Person {
         ("it only asks the person", Risk::Low)
-    } else if matches!(rule, Rule::Session) || rule == Rule::Shell && reach.lines.is_empty() {
+    } else if matches!(rule, Rule::Session | Rule::Agent) || rule == Rule::Shell && reach.lines.is_empty() {
         ("it touches only what the session itself has", Risk::Low)
     } else {
         ("it only reads, inside the workspace folders", Risk::Low)

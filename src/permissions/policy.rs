@@ -32,6 +32,8 @@ pub struct Policy {
     pub own: Vec<PathBuf>,
     /// The session's folders, canonical: what is outside them counts as outside the workspace. `None`: all of it.
     pub roots: Option<Vec<PathBuf>>,
+    /// What holds for the session that this one works for: nothing is decided more loosely than there.
+    pub within: Option<Box<Policy>>,
 }
 
 impl Policy {
@@ -68,8 +70,8 @@ impl Policy {
             );
         }
         let under = |mode, authors: &[&Rules]| {
-            Layer { mode, authors, subject, changes, leaves: rule == Rule::Plan, project: &self.project }
-                .decide(usual, ground)
+            let (leaves, agent) = (rule == Rule::Plan, rule == Rule::Agent);
+            Layer { mode, authors, subject, changes, leaves, agent, project: &self.project }.decide(usual, ground)
         };
         let (user, both) = ([&self.user], [&self.user, &self.session]);
         stricter(under(self.ceiling, &user), under(self.mode, &both))
@@ -97,6 +99,9 @@ struct Layer<'a> {
     changes: bool,
     /// Whether the call asks for a person's word on a plan.
     leaves: bool,
+    /// Whether the call starts an agent: its session is in this mode too, so that it changes and runs nothing where that is
+    /// not allowed.
+    agent: bool,
 }
 
 impl Layer<'_> {
@@ -106,12 +111,12 @@ impl Layer<'_> {
             return usual;
         }
         match self.mode {
-            Mode::Plan if self.changes => {
+            Mode::Plan if self.changes && !self.agent => {
                 let what = "in plan mode nothing is changed or run; say what you would do as a plan, and let the person \
                             decide";
                 return denies(&usual, By::Mode, what.to_owned());
             }
-            Mode::Explore if self.changes => {
+            Mode::Explore if self.changes && !self.agent => {
                 let what = "in explore mode nothing is changed or run; look, and tell what you found";
                 return denies(&usual, By::Mode, what.to_owned());
             }
@@ -167,7 +172,7 @@ fn denies(usual: &Judgement, by: By, reason: String) -> Judgement {
 }
 
 /// The stricter of two decisions on one call; of equal ones the second.
-fn stricter(one: Judgement, other: Judgement) -> Judgement {
+pub(super) fn stricter(one: Judgement, other: Judgement) -> Judgement {
     let strictness = |judgement: &Judgement| match judgement.decision {
         DecisionKind::Allow => 0,
         DecisionKind::Ask => 1,

@@ -18,8 +18,8 @@ use crate::dispatch::{
 };
 use crate::editor::{
     ApprovalsChanged, ApproveParams, ApproveResult, AskParams, AskResult, ChangesChanged, FileChanged, FormatParams,
-    FormatResult, JobInfo, JobsChanged, ModeChanged, Resync, RunToolParams, RunToolResult, SaveParams, SaveResult,
-    TodosChanged, ToolEvent, ToolsChanged,
+    FormatResult, JobInfo, JobsChanged, ModeChanged, Resync, RunAgentParams, RunAgentResult, RunToolParams,
+    RunToolResult, SaveParams, SaveResult, TodosChanged, ToolEvent, ToolsChanged,
 };
 use crate::jobs::JobOutput;
 use crate::languages::{DiagnosticsReport, Forwarded, ProgressKind, SourceName};
@@ -123,6 +123,8 @@ pub const MODE_CHANGED: &str = "ropewalk/modeChanged";
 pub const REGISTER_TOOLS: &str = "ropewalk/registerTools";
 /// `ropewalk/unregisterTools`
 pub const UNREGISTER_TOOLS: &str = "ropewalk/unregisterTools";
+/// `ropewalk/runAgent`
+pub const RUN_AGENT: &str = "ropewalk/runAgent";
 /// `ropewalk/runTool`
 pub const RUN_TOOL: &str = "ropewalk/runTool";
 /// `ropewalk/toolsChanged`
@@ -239,6 +241,7 @@ pub const METHODS: &[Method] = &[
     request::<RejectParams, RejectResult>(REJECT, Direction::ToSidecar),
     request::<SessionRef, CloseResult>(RESET_SESSION, Direction::ToSidecar),
     request::<DocumentParams, Resync>(RESYNC, Direction::ToEditor),
+    request::<RunAgentParams, RunAgentResult>(RUN_AGENT, Direction::ToEditor),
     request::<RunToolParams, RunToolResult>(RUN_TOOL, Direction::ToEditor),
     request::<SaveParams, SaveResult>(SAVE, Direction::ToEditor),
     request::<SetModeParams, Effective>(SET_MODE, Direction::ToSidecar),

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -65,12 +66,15 @@ pub struct ToolPolicy {
     pub enable: Option<BTreeSet<String>>,
     /// Not these, by any of their names.
     pub disable: BTreeSet<String>,
+    /// And only what this one lets be called too.
+    pub within: Option<Arc<ToolPolicy>>,
 }
 
 impl ToolPolicy {
     /// Whether a tool of these names, which all are its own, may be called.
     pub fn allows<'a>(&self, mut names: impl Iterator<Item = &'a str> + Clone) -> bool {
-        let disabled = names.clone().any(|name| self.disable.contains(name));
+        let disabled = names.clone().any(|name| self.disable.contains(name))
+            || self.within.as_ref().is_some_and(|outer| !outer.allows(names.clone()));
         !disabled && self.enable.as_ref().is_none_or(|enabled| names.any(|name| enabled.contains(name)))
     }
 }
@@ -258,7 +262,7 @@ impl Asked {
 
 impl Wanted {
     /// The session's mode, and the one that it may not be looser than. `danger`: the person set that for this run.
-    fn modes(&self, danger: bool, settings: &PermissionSettings) -> (Mode, Mode) {
+    pub(super) fn modes(&self, danger: bool, settings: &PermissionSettings) -> (Mode, Mode) {
         let ceiling = if danger { Mode::Danger } else { self.person.unwrap_or(settings.mode) };
         let asked = self.asked.mode.filter(|mode| mode.strictness() >= ceiling.strictness());
         (asked.unwrap_or(ceiling), ceiling)
@@ -309,6 +313,7 @@ impl Wanted {
         self.asked.tools.as_ref().map_or_else(ToolPolicy::default, |tools| ToolPolicy {
             enable: tools.enable.as_ref().map(set),
             disable: set(&tools.disable),
+            within: None,
         })
     }
 
@@ -357,6 +362,7 @@ impl Wanted {
             state: None,
             own: Vec::new(),
             roots,
+            within: None,
         }
     }
 

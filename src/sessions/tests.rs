@@ -120,7 +120,7 @@ fn tools_are_narrowed() {
         (Some(&["read"][..]), &["read"][..], false),
         (None, &["edit"][..], true),
     ] {
-        let policy = ToolPolicy { enable: enable.map(owned), disable: owned(disable) };
+        let policy = ToolPolicy { enable: enable.map(owned), disable: owned(disable), within: None };
         assert_eq!(policy.allows(["read", "read_file"].into_iter()), allowed, "{policy:?}");
     }
 }

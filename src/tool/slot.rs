@@ -1,11 +1,15 @@
 //! The port back into the slot: what a tool may know and ask of the others. Dispatch implements it.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use serde_json::Value;
 
 use crate::languages::Wait;
 use crate::sessions::Session;
 
+use super::door::{Closed, Door};
 use super::{Content, ErrorKind};
 
 /// A tool as another tool sees it.
@@ -67,5 +71,29 @@ pub trait Slot: Send + Sync + 'static {
             content: vec![Content::text("No tool can be called from here.")],
             ..NestedResult::default()
         }
+    }
+
+    /// Whether what is in a folder (canonical) may be run.
+    fn trusts(&self, folder: &Path) -> bool {
+        let _ = folder;
+        false
+    }
+
+    /// The session of an agent of a session, opened for as long as it is held; `anew`: nothing is left of one before it of
+    /// the same name. `None`: there are no sessions here.
+    async fn agent_session(&self, session: &Session, number: u64, anew: bool) -> Option<Arc<Session>> {
+        let _ = (session, number, anew);
+        None
+    }
+
+    /// An agent has ended: the calls of its session are cancelled, and its jobs are stopped; so are those of the agents it
+    /// started itself. What they changed or proposed stays.
+    fn agent_ended(&self, session: &str) {
+        let _ = session;
+    }
+
+    /// The way in for agents that are programs of their own.
+    fn door(&self) -> Arc<dyn Door> {
+        Arc::new(Closed)
     }
 }

@@ -171,6 +171,7 @@ impl Tool for Output {
             })),
             kind: kept.kind,
             external: kept.external,
+            beside: Vec::new(),
             failed: None,
             long: None,
             view_of: Some(ViewOf { id: kept.id, total_bytes: kept.bytes, truncated: !whole }),

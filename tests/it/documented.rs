@@ -173,6 +173,10 @@ async fn examples() -> BTreeMap<&'static str, String> {
     all.asked(&mut editor, "ropewalk/runTool", answer).await;
     editor.result(id).await;
     all.ask(&mut editor, "ropewalk/unregisterTools", json!({ "names": ["open_tickets"] })).await;
+    let task = json!({ "description": "Count the lines", "prompt": "How many lines does notes.txt have?" });
+    let id = editor.request("ropewalk/callTool", json!({ "sessionId": "pane-1", "name": "agent", "arguments": task }));
+    all.asked(&mut editor, "ropewalk/runAgent", json!({ "output": "It has two lines.", "status": "completed" })).await;
+    editor.result(id).await;
     let options = json!([
         { "label": "PostgreSQL (recommended)", "description": "What the other services have." },
         { "label": "SQLite", "description": "Nothing to run." },

@@ -32,6 +32,8 @@ NODE = {
         "eslint": "9.39.5",
     },
     "tsgo": {"typescript": "7.0.2"},
+    # An agent to be driven by `model.py`.
+    "codex": {"@openai/codex": "0.171.0"},
 }
 
 # What benches compare with: ripgrep, packed as a wheel, and fd, built from its crate.
@@ -39,6 +41,7 @@ RIPGREP = "ripgrep==15.1.0"
 FD = "10.5.0"
 
 PARTS = {
+    "agents": ["codex"],
     "peers": ["peers"],
     "editors": ["py", "nvim"],
     "servers": ["py", "npm", "tsgo"],
@@ -156,7 +159,7 @@ def main():
             link_nvim(root)
         if "peers" in parts:
             install_peers(root)
-        for part in ("npm", "tsgo"):
+        for part in ("npm", "tsgo", "codex"):
             if part in parts:
                 install_node(root, part)
 

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::{BEHIND, Outbox, news};
 use crate::editor::{
     Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, AskParams, AskResult, EditReply, Editor,
-    FormatParams, FormatResult, News, Resync, Review, RunToolParams, RunToolResult, SaveParams, SaveResult,
+    FormatParams, FormatResult, News, Resync, Review, RunAgentParams, RunAgentResult, RunToolParams, RunToolResult,
+    SaveParams, SaveResult,
 };
 use crate::server::protocol;
 use crate::text::TextEdit;
@@ -109,6 +110,13 @@ impl Editor for Outbox {
             return Err(AskError::Unsupported);
         }
         self.ask_as(protocol::RUN_TOOL, json!(params), Some(deadline)).await
+    }
+
+    async fn run_agent(&self, params: RunAgentParams, deadline: Duration) -> Result<RunAgentResult, AskError> {
+        if !self.abilities().run_agent {
+            return Err(AskError::Unsupported);
+        }
+        self.ask_as(protocol::RUN_AGENT, json!(params), Some(deadline)).await
     }
 
     fn is_behind(&self) -> bool {

@@ -6,6 +6,7 @@ mod hooks;
 mod parse;
 mod permissions;
 mod shell;
+mod web;
 
 use std::collections::BTreeMap;
 
@@ -17,6 +18,7 @@ pub use hooks::{Hook, HookSettings, OnFailure};
 pub use parse::Remark;
 pub use permissions::{GuardSettings, Mode, PermissionSettings};
 pub use shell::ShellSettings;
+pub use web::{SearchEngine, WebSearchSettings, WebSettings};
 
 /// All settings. Durations are in milliseconds, sizes in bytes.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -50,6 +52,8 @@ pub struct Settings {
     pub bash: ShellSettings,
     /// Whether documents with unsaved text are saved, by the editor, before `bash` runs a command.
     pub save_before_bash: bool,
+    /// The web.
+    pub web: WebSettings,
 }
 
 impl Settings {
@@ -76,6 +80,7 @@ impl Settings {
             formatter: self.formatter.within(&user.formatter),
             bash: self.bash.within(&user.bash),
             save_before_bash: user.save_before_bash,
+            web: self.web.within(&user.web),
             permissions: self.permissions.within(&user.permissions),
             diagnostics,
             search,

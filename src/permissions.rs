@@ -22,7 +22,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::config::Mode;
-pub use credentials::credential;
+pub use credentials::{credential, credential_for};
 pub use judge::judge;
 pub use lines::{Line, Program, Step, candidates, elsewhere, is_runners, is_sink};
 pub use names::{protected, secret};
@@ -122,6 +122,8 @@ pub enum Rule {
     Write,
     /// What a call does depends on its input: one that writes is judged as a write, one that does not as a read.
     ReadOrWrite,
+    /// Calls talk to other machines, which are asked about by name; what is sent there is asked about by itself.
+    Fetch,
     /// Calls run a command line, which is looked into.
     Shell,
     /// Calls touch nothing but what the session itself remembers.
@@ -152,6 +154,8 @@ const RULES: &[(&str, Rule)] = &[
     ("read", Rule::Read),
     ("todowrite", Rule::Session),
     ("tool_search", Rule::Read),
+    ("webfetch", Rule::Fetch),
+    ("websearch", Rule::Fetch),
     ("write", Rule::Write),
 ];
 
@@ -164,7 +168,7 @@ impl Rule {
     /// Whether a person is asked, in general.
     pub fn requirement(self) -> Requirement {
         match self {
-            Rule::Read | Rule::Session => Requirement::Auto,
+            Rule::Read | Rule::Fetch | Rule::Session => Requirement::Auto,
             Rule::Write | Rule::ReadOrWrite => Requirement::Suggest,
             Rule::Shell | Rule::Plan | Rule::Unknown => Requirement::Required,
         }
@@ -174,7 +178,7 @@ impl Rule {
     fn changes(self) -> bool {
         match self {
             // What a command line does is seen by looking into it.
-            Rule::Read | Rule::ReadOrWrite | Rule::Shell | Rule::Session | Rule::Plan => false,
+            Rule::Read | Rule::ReadOrWrite | Rule::Fetch | Rule::Shell | Rule::Session | Rule::Plan => false,
             Rule::Write | Rule::Unknown => true,
         }
     }
@@ -201,7 +205,8 @@ pub struct Reach {
     pub writes: Vec<Place>,
     /// Command lines it runs, looked into.
     pub lines: Vec<Line>,
-    /// Commands of others (of a language server) it has run, of which nothing but the name is known.
+    /// What it has others do, of which nothing but the name is known: commands of a language server, requests that send
+    /// something to another machine.
     pub commands: Vec<String>,
     /// Hosts it talks to.
     pub hosts: Vec<String>,

@@ -18,6 +18,8 @@ pub mod plan_exit;
 pub mod read;
 pub mod todowrite;
 pub mod tool_search;
+pub mod webfetch;
+pub mod websearch;
 pub mod write;
 
 use std::convert::Infallible;
@@ -32,6 +34,7 @@ use crate::workspace::search::{Besides, Job, Run, Wanted};
 /// Every built-in tool.
 pub fn table() -> Vec<Arc<dyn AnyTool>> {
     let asked_for = lsp_edit::Collected::default();
+    let web = crate::web::Client::default();
     vec![
         erase(apply_patch::ApplyPatch), //
         erase(bash::Bash),              //
@@ -51,7 +54,9 @@ pub fn table() -> Vec<Arc<dyn AnyTool>> {
         erase(read::Read),              //
         erase(todowrite::TodoWrite),    //
         erase(tool_search::ToolSearch), //
-        erase(write::Write),            //
+        erase(webfetch::WebFetch::new(web.clone())),
+        erase(websearch::WebSearch::new(web)),
+        erase(write::Write), //
     ]
 }
 

@@ -13,13 +13,16 @@ use async_trait::async_trait;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tracing::info;
 
 use crate::config::Mode;
+use crate::permissions::Judgement;
 use crate::ports::Clock;
 use crate::sessions::Session;
 use crate::sessions::policy::Apply;
-use crate::tool::{Content, ErrorKind, Listed, NestedCall, NestedResult, Slot, ToolError};
+use crate::tool::{Access, Content, ErrorKind, Listed, NestedCall, NestedResult, Slot, ToolError};
 
+use super::propose::further;
 use super::schedule::Ticket;
 use super::{Admitted, CallParams, CallResult, Dispatch};
 
@@ -225,6 +228,25 @@ impl Slot for Inside {
     fn catalog(&self, session: &Session) -> Vec<Listed> {
         let Some(dispatch) = self.dispatch.upgrade() else { return Vec::new() };
         dispatch.tools.catalog(session)
+    }
+
+    async fn judge(&self, tool: &str, access: Access) -> Result<Judgement, ToolError> {
+        let gone = || refused("The call has ended.".to_owned());
+        let dispatch = self.dispatch.upgrade().ok_or_else(gone)?;
+        let (Some(entry), Some(parent)) = (dispatch.tools.named(tool), &self.lineage) else { return Err(gone()) };
+        let reaches = [access.commands.as_slice(), &access.hosts].concat();
+        let judged = further(&entry, access, &parent.session, &dispatch.workspace).await?;
+        info!(
+            target: "ropewalk::permissions",
+            session = parent.session.id,
+            call = parent.call_id,
+            tool,
+            ?reaches,
+            decision = ?judged.decision,
+            by = judged.by.name(),
+            reason = judged.reason,
+        );
+        Ok(judged)
     }
 
     async fn call(&self, call: NestedCall) -> NestedResult {

@@ -102,7 +102,10 @@ fn permissions(text: &[u8]) -> Read {
     if !value.is_object() {
         return Err("it is no JSON object".to_owned());
     }
-    Ok(Settings::parse(&value).0.permissions)
+    let Settings { mut permissions, web, .. } = Settings::parse(&value).0;
+    permissions.ask.extend(web.ask_rules());
+    permissions.deny.extend(web.deny_rules());
+    Ok(permissions)
 }
 
 /// JSON in which no object has a key twice: of two lists of rules one would be lost.
@@ -185,6 +188,9 @@ mod tests {
         assert_eq!(read.rules, Rules::read(&[], &["write".to_owned()], &["read(a)".to_owned()]));
         // A mode that nobody may set there is one more thing that could not be read as it was meant.
         assert_eq!(read.broken.len(), 1, "{:?}", read.broken);
+        let read = project(r#"{ "web": { "allow": ["a.org"], "ask": ["b.org"], "deny": [], "proxy": "http://p" } }"#);
+        let asks = ["bash", "webfetch", "websearch"].map(|tool| format!("{tool}(host:b.org)"));
+        assert_eq!((read.rules, read.broken), (Rules::read(&[], &asks, &[]), vec![]));
         let none = Project::of(&MemoryDisk::new(), [Path::new("/w")]);
         assert_eq!((none.rules, none.broken), (Rules::default(), vec![]));
     }

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use tracing::warn;
 
 use crate::permissions::{
-    DecisionKind, Judgement, Line, Place, Policy, Program, Reach, Rule, Trust, credential, judge, suggest, visible,
+    DecisionKind, Judgement, Line, Place, Policy, Program, Reach, Rule, Trust, credential, credential_for, judge,
+    suggest, visible,
 };
+use crate::sessions::Session;
 use crate::text::{BOM, Text, diff};
 use crate::tool::{Access, Context, ErrorKind, Plan, ToolError};
 use crate::workspace::commit::Rewrite;
@@ -74,7 +76,7 @@ pub(super) async fn outline(
     context: &Context,
     trust: &Arc<Trust>,
 ) -> Result<Outline, ToolError> {
-    let mut access = entry.tool.access(arguments);
+    let mut access = entry.tool.access_in(arguments, &context.workspace.settings());
     let runs = entry.rule == Rule::Shell && !access.commands.is_empty();
     let look = runs.then(|| Look {
         workspace: Arc::clone(&context.workspace),
@@ -111,7 +113,10 @@ fn held(arguments: &serde_json::Value) -> Option<&'static str> {
     match arguments {
         serde_json::Value::String(text) => credential(text),
         serde_json::Value::Array(items) => items.iter().find_map(held),
-        serde_json::Value::Object(fields) => fields.values().find_map(held),
+        serde_json::Value::Object(fields) => fields.iter().find_map(|(name, value)| match value {
+            serde_json::Value::String(text) => credential_for(name, text),
+            value => held(value),
+        }),
         _ => None,
     }
 }
@@ -184,9 +189,25 @@ pub(super) fn suggested(entry: &Entry, context: &Context, outline: &Outline) -> 
 }
 
 fn policy(context: &Context, project: &Project) -> Policy {
-    let workspace = &context.workspace;
-    let policy = context.session.policy(&workspace.settings(), &workspace.roots().folders);
+    policy_of(&context.session, &context.workspace, project)
+}
+
+fn policy_of(session: &Session, workspace: &Workspace, project: &Project) -> Policy {
+    let policy = session.policy(&workspace.settings(), &workspace.roots().folders);
     project.within(Policy { state: workspace.state_dir(), ..policy })
+}
+
+/// What the rules say of machines that a call comes to while it runs, and of what it would send there.
+pub(super) async fn further(
+    entry: &Entry,
+    access: Access,
+    session: &Session,
+    workspace: &Arc<Workspace>,
+) -> Result<Judgement, ToolError> {
+    let (.., project) = resolve(workspace, &Access::default(), None, &serde_json::Value::Null).await?;
+    let Access { commands, hosts, .. } = access;
+    let reach = Reach { commands, hosts, ..Reach::default() };
+    Ok(judge(entry.traits().name, entry.rule, &reach, &policy_of(session, workspace, &project)))
 }
 
 async fn planned(entry: &Entry, arguments: &serde_json::Value, context: &Context) -> Result<Planned, ToolError> {

@@ -4,9 +4,10 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use crate::languages::Wait;
+use crate::permissions::Judgement;
 use crate::sessions::Session;
 
-use super::{Content, ErrorKind};
+use super::{Access, Content, ErrorKind, ToolError};
 
 /// A tool as another tool sees it.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,6 +57,13 @@ pub struct NestedResult {
 pub trait Slot: Send + Sync + 'static {
     /// Every tool that a session may call, sorted by name.
     fn catalog(&self, session: &Session) -> Vec<Listed>;
+
+    /// What the rules say of machines (and of what would be sent there) that a call comes to while it runs: nobody is
+    /// asked. Where that cannot be said, it fails.
+    async fn judge(&self, tool: &str, access: Access) -> Result<Judgement, ToolError> {
+        let _ = access;
+        Err(ToolError::new(ErrorKind::Unavailable, format!("Nothing is known here of what `{tool}` may reach.")))
+    }
 
     /// Calls a tool, through the whole life of a call, and waits for its result. A call in the same session runs within
     /// the turn of the call that makes it; one in another session waits for its turn there. It is cancelled with the

@@ -48,4 +48,5 @@ mod staged;
 mod storm;
 mod tidy;
 mod trust;
+mod web;
 mod world;

@@ -210,64 +210,96 @@ mod tests {
     #[test]
     fn what_a_model_sees() {
         let page = fetched("text/html; charset=iso-8859-1", b"<title>T</title><p>b\xfc <a href=b>c</a>");
-        check(&page, &asked(Format::Markdown), expect![[r#"
+        check(
+            &page,
+            &asked(Format::Markdown),
+            expect![[r#"
             HTTP 200 OK
             https://example.org/a
             text/html; charset=iso-8859-1
 
             Title: T
 
-            bü [c](https://example.org/b)"#]]);
-        check(&page, &asked(Format::Text), expect![[r#"
+            bü [c](https://example.org/b)"#]],
+        );
+        check(
+            &page,
+            &asked(Format::Text),
+            expect![[r#"
             HTTP 200 OK
             https://example.org/a
             text/html; charset=iso-8859-1
 
             Title: T
 
-            bü c"#]]);
-        check(&page, &asked(Format::Raw), expect![[r#"
+            bü c"#]],
+        );
+        check(
+            &page,
+            &asked(Format::Raw),
+            expect![[r#"
             HTTP 200 OK
             https://example.org/a
             text/html; charset=iso-8859-1
 
-            <title>T</title><p>bü <a href=b>c</a>"#]]);
-        check(&Fetched { cut: true, ..fetched("text/plain", b"abc") }, &asked(Format::Markdown), expect![[r#"
+            <title>T</title><p>bü <a href=b>c</a>"#]],
+        );
+        check(
+            &Fetched { cut: true, ..fetched("text/plain", b"abc") },
+            &asked(Format::Markdown),
+            expect![[r#"
             HTTP 200 OK
             https://example.org/a
             text/plain
 
             abc
 
-            (Only the first 3 bytes were read; a larger `max_bytes` (up to 10485760) reads more.)"#]]);
-        check(&fetched("application/pdf", b"%PDF-1.7"), &asked(Format::Markdown), expect![[r#"
+            (Only the first 3 bytes were read; a larger `max_bytes` (up to 10485760) reads more.)"#]],
+        );
+        check(
+            &fetched("application/pdf", b"%PDF-1.7"),
+            &asked(Format::Markdown),
+            expect![[r#"
             HTTP 200 OK
             https://example.org/a
             application/pdf
 
-            A PDF. No text is taken out of PDFs here; where a command may be run, `curl` fetches it into a file and `pdftotext -layout FILE -` shows its text."#]]);
-        check(&fetched("application/zip", b"PK\x03\x04\0"), &asked(Format::Raw), expect![[r#"
+            A PDF. No text is taken out of PDFs here; where a command may be run, `curl` fetches it into a file and `pdftotext -layout FILE -` shows its text."#]],
+        );
+        check(
+            &fetched("application/zip", b"PK\x03\x04\0"),
+            &asked(Format::Raw),
+            expect![[r#"
             HTTP 200 OK
             https://example.org/a
             application/zip
 
-            This is no text, and is not shown; where a command may be run, `curl` fetches it into a file."#]]);
-        check(&fetched("text/html", b""), &Asked { method: Method::Head, ..asked(Format::Text) }, expect![[r#"
+            This is no text, and is not shown; where a command may be run, `curl` fetches it into a file."#]],
+        );
+        check(
+            &fetched("text/html", b""),
+            &Asked { method: Method::Head, ..asked(Format::Text) },
+            expect![[r#"
             HTTP 200 OK
             https://example.org/a
             text/html
 
             etag: "x"
 
-            (no content)"#]]);
+            (no content)"#]],
+        );
         let next = Request::get(parse("https://other.org/", &[]).unwrap());
         let leads = Fetched { status: 302, leads_to: Some(next), ..fetched("text/html", b"moved") };
-        check(&leads, &asked(Format::Text), expect![[r#"
+        check(
+            &leads,
+            &asked(Format::Text),
+            expect![[r#"
             HTTP 302 Found
             https://example.org/a
             text/html
 
-            It leads to https://other.org/, which is another machine or sends something, and was not asked about. To go on, call webfetch with that URL."#]]);
+            It leads to https://other.org/, which is another machine or sends something, and was not asked about. To go on, call webfetch with that URL."#]],
+        );
     }
 
     #[test]

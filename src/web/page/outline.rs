@@ -11,7 +11,7 @@ use super::Form;
 use super::feed::{Tags, work};
 
 /// So many elements may be open at once; deeper ones are not told apart.
-const MOST_OPEN: usize = 256;
+const MOST_OPEN: usize = 128;
 
 /// So many of those that come out may be.
 const DEEPEST: usize = 40;
@@ -113,6 +113,8 @@ struct State {
     depth: usize,
     title: String,
     titled: bool,
+    /// How many drawings and formulas are open, whose elements have rules of their own.
+    foreign: usize,
     tokens: usize,
     elements: usize,
     work: usize,
@@ -142,6 +144,7 @@ impl Outline {
             depth: 0,
             title: String::new(),
             titled: false,
+            foreign: 0,
             tokens: 0,
             elements: 0,
             work: 0,
@@ -222,17 +225,17 @@ impl State {
             self.cut = true;
             return None;
         }
-        let foreign = self.is_open("svg") || self.is_open("math");
+        let foreign = self.foreign > 0;
         let raw = if foreign { None } else { raw(name) };
         if VOID.contains(&name) || foreign && tag.self_closing {
             self.void(name, &tag.attrs);
             return None;
         }
-        self.imply(name);
         if self.open.len() >= MOST_OPEN {
             self.lost += 1;
             return raw;
         }
+        self.imply(name);
         if name == "title" && !foreign && !self.titled {
             self.titled = true;
         }
@@ -242,6 +245,7 @@ impl State {
         }
         let out = self.left_out.is_none() && name != "title" && self.opened(name, &tag.attrs);
         self.depth += usize::from(out);
+        self.foreign += usize::from(is_foreign(name));
         self.open.push(Open { name: tag.name.clone(), out, rows: 0 });
         raw
     }
@@ -292,6 +296,7 @@ impl State {
 
     fn close(&mut self) {
         let Some(Open { name, out, .. }) = self.open.pop() else { return };
+        self.foreign -= usize::from(is_foreign(&name));
         if out {
             self.depth -= 1;
             self.closed(&name);
@@ -503,6 +508,10 @@ impl State {
             self.out.push('\n');
         }
     }
+}
+
+fn is_foreign(name: &str) -> bool {
+    matches!(name, "svg" | "math")
 }
 
 /// How the content of an element is read, if not as tags and text.

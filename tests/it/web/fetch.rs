@@ -242,7 +242,7 @@ async fn a_folder_only_holds_back() {
     let file = std::path::Path::new("/w/.ropewalk/settings.json");
     let say = |desk: &Desk, web: Value| {
         use ropewalk::ports::Disk as _;
-        let _ = desk.disk.remove_file(file);
+        let _ = desk.disk.remove(file);
         desk.disk.create(file, json!({ "web": web }).to_string().as_bytes()).unwrap();
     };
     say(&desk, json!({ "ask": ["127.0.0.1"] }));

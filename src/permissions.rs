@@ -4,6 +4,7 @@ pub mod arity;
 mod commands;
 mod credentials;
 mod glob;
+mod hosts;
 mod judge;
 mod lines;
 mod names;

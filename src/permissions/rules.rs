@@ -16,6 +16,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::commands::{self, is_command, may_be_command};
 use super::glob;
+use super::hosts::{is_host, machine, machines};
 use super::names::fold;
 use super::{Place, Reach, readings};
 
@@ -396,42 +397,6 @@ fn lexical(name: &str) -> Vec<String> {
     parts
 }
 
-/// What a pattern says that can only be a machine.
-fn machines(pattern: &str) -> Option<&str> {
-    pattern.strip_prefix("host:").map(str::trim)
-}
-
-/// A machine as URLs name it: in lower case, in ASCII, an address in its usual form; `None`: that is none.
-fn machine(name: &str) -> Option<url::Host> {
-    let name = name.trim().trim_end_matches('.');
-    let bare = name.trim_start_matches('[').trim_end_matches(']');
-    if let Ok(address) = bare.parse::<std::net::Ipv6Addr>() {
-        return Some(url::Host::Ipv6(address));
-    }
-    // A star is no letter of a name: who writes one means something else.
-    url::Host::parse(name).ok().filter(|_| !name.contains('*'))
-}
-
-fn is_host(pattern: &str, host: &str) -> bool {
-    let (name, own, below) = match (machines(pattern), pattern.strip_prefix("domain:")) {
-        (Some(name), _) => match name.strip_prefix('.') {
-            Some(domain) => (domain, false, true),
-            None => (name, true, false),
-        },
-        (None, Some(domain)) => (domain, true, true),
-        (None, None) => return pattern == host,
-    };
-    let (Some(name), Some(host)) = (machine(name), machine(host)) else { return false };
-    // An address has no domains below it.
-    let inside = match (&name, &host) {
-        (url::Host::Domain(name), url::Host::Domain(host)) => {
-            host.strip_suffix(name.as_str()).is_some_and(|rest| rest.ends_with('.'))
-        }
-        _ => false,
-    };
-    own && name == host || below && inside
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -574,9 +539,7 @@ mod tests {
             ("webfetch(host:example.org)", "webfetch", host("a.example.org"), (false, false)),
             ("webfetch(host:.example.org)", "webfetch", host("a.b.example.org"), (true, true)),
             ("webfetch(host:.example.org)", "webfetch", host("example.org"), (false, false)),
-            ("webfetch(host:.example.org)", "webfetch", host("notexample.org"), (false, false)),
             ("webfetch(host:b\u{fc}cher.de)", "webfetch", host("xn--bcher-kva.de"), (true, true)),
-            ("webfetch(host:::1)", "webfetch", host("::1"), (true, true)),
             ("webfetch(host:0x7f.1)", "webfetch", host("127.0.0.1"), (true, true)),
             ("bash(host:example.org)", "bash", command("echo host:example.org"), (false, false)),
             ("bash(host:example.org)", "bash", command("$cmd x"), (false, false)),

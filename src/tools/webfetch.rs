@@ -55,7 +55,7 @@ pub struct Arguments {
     #[serde(default = "default_max_bytes")]
     #[schemars(range(min = 1, max = 10_485_760))]
     pub max_bytes: usize,
-    /// Of JSON only what these JSONPaths pick.
+    /// Of JSON only what these paths (RFC 9535) pick.
     #[serde(default)]
     #[schemars(example = ["$.items[*].name"])]
     pub fields: Vec<String>,

@@ -1,4 +1,4 @@
-//! Parts of a JSON document, picked by JSONPath (RFC 9535). Pure.
+//! Parts of a JSON document, picked by paths of RFC 9535. Pure.
 
 use serde_json::{Map, Value};
 use serde_json_path::JsonPath;

@@ -89,7 +89,7 @@ fn own(body: &[u8]) -> Option<&'static Encoding> {
     let label = |text: &str| {
         let text = text.trim_start().strip_prefix('=')?.trim_start().trim_start_matches(['"', '\'']);
         let end = text.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ';' | '>' | '/' | '?'))?;
-        let found = Encoding::for_label(text[..end].as_bytes())?;
+        let found = Encoding::for_label(&text.as_bytes()[..end])?;
         // Who can read this reads bytes: it cannot be one of these.
         Some(if [UTF_16LE, UTF_16BE].contains(&found) { UTF_8 } else { found })
     };

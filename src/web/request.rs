@@ -127,6 +127,7 @@ impl Request {
 
     /// The same request to where a redirect of this status leads: what it still does, what it sends, and what it says of who
     /// asks. To another origin nothing goes along that could be a credential.
+    #[must_use]
     pub fn redirected(&self, status: u16, target: Target) -> Request {
         let turns = match status {
             303 => self.method != Method::Head,

@@ -97,6 +97,7 @@ const INLINE: &[&str] = &["a", "b", "code", "em", "i", "strong"];
 /// Takes the tags of one page.
 pub(super) struct Outline(RefCell<State>);
 
+#[expect(clippy::struct_excessive_bools, reason = "each is one fact of the pass")]
 struct State {
     form: Form,
     /// Where links begin.
@@ -312,7 +313,7 @@ impl State {
         if self.form == Form::Text {
             match name {
                 "pre" | "p" | "ul" | "ol" | "table" | "blockquote" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
-                    self.gap(2)
+                    self.gap(2);
                 }
                 "li" => {
                     self.gap(1);
@@ -384,7 +385,7 @@ impl State {
         if self.form == Form::Text {
             match name {
                 "pre" | "p" | "ul" | "ol" | "table" | "blockquote" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
-                    self.gap(2)
+                    self.gap(2);
                 }
                 "td" | "th" => self.space = false,
                 _ => self.gap(1),

@@ -12,6 +12,7 @@ mod permissions;
 mod scope;
 mod shell;
 mod skills;
+mod web;
 
 use std::collections::BTreeMap;
 
@@ -28,6 +29,7 @@ pub use permissions::{GuardSettings, Mode, PermissionSettings};
 pub use scope::{USER_ONLY, UserOnly};
 pub use shell::ShellSettings;
 pub use skills::SkillSettings;
+pub use web::{SearchEngine, WebSearchSettings, WebSettings};
 
 /// All settings. Durations are in milliseconds, sizes in bytes.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -65,6 +67,8 @@ pub struct Settings {
     pub save_before_bash: bool,
     /// Skills that models may load.
     pub skills: SkillSettings,
+    /// The web.
+    pub web: WebSettings,
 }
 
 impl Settings {
@@ -95,6 +99,7 @@ impl Settings {
             parallel: self.parallel.within(&user.parallel),
             bash: self.bash.within(&user.bash),
             skills: self.skills.within(&user.skills),
+            web: self.web.within(&user.web),
             permissions: self.permissions.within(&user.permissions),
             diagnostics,
             search,

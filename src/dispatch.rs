@@ -262,7 +262,8 @@ impl Dispatch {
         sessions: Arc<Sessions>,
         trust: Arc<Trust>,
     ) -> Arc<Dispatch> {
-        let tools = Registry::new(tools);
+        let files = Arc::clone(&workspace);
+        let tools = Registry::new(tools).under(move || files.settings());
         let jobs = Jobs::new(Arc::clone(&workspace.editor), Arc::clone(&workspace.ports.clock));
         let world = Arc::<World>::default();
         let heard = Arc::clone(&world);

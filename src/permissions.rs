@@ -4,6 +4,7 @@ pub mod arity;
 mod commands;
 mod credentials;
 mod glob;
+mod hosts;
 mod judge;
 mod lines;
 mod names;
@@ -22,7 +23,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::config::Mode;
-pub use credentials::{credential, noted_credential};
+pub use credentials::{credential, credential_for, noted_credential};
 pub use judge::judge;
 pub use lines::{Line, Program, Step, candidates, elsewhere, is_runners, is_sink};
 pub use names::{protected, secret};
@@ -162,6 +163,8 @@ pub enum Rule {
     Write,
     /// What a call does depends on its input: one that writes is judged as a write, one that does not as a read.
     ReadOrWrite,
+    /// Calls talk to other machines, which are asked about by name; what is sent there is asked about by itself.
+    Fetch,
     /// Calls run a command line, which is looked into.
     Shell,
     /// Calls touch nothing but what the session itself remembers.
@@ -203,6 +206,8 @@ const RULES: &[(&str, Rule)] = &[
     ("skill", Rule::Session),
     ("todowrite", Rule::Session),
     ("tool_search", Rule::Read),
+    ("webfetch", Rule::Fetch),
+    ("websearch", Rule::Fetch),
     ("write", Rule::Write),
 ];
 
@@ -215,7 +220,7 @@ impl Rule {
     /// Whether a person is asked, in general.
     pub fn requirement(self) -> Requirement {
         match self {
-            Rule::Read | Rule::Session | Rule::Person => Requirement::Auto,
+            Rule::Read | Rule::Fetch | Rule::Session | Rule::Person => Requirement::Auto,
             Rule::Write | Rule::ReadOrWrite | Rule::Memory | Rule::Agent => Requirement::Suggest,
             Rule::Shell | Rule::Plan | Rule::Unknown => Requirement::Required,
         }
@@ -227,6 +232,7 @@ impl Rule {
             // What a command line does is seen by looking into it, and which memories a call changes by its arguments.
             Rule::Read
             | Rule::ReadOrWrite
+            | Rule::Fetch
             | Rule::Shell
             | Rule::Session
             | Rule::Person
@@ -259,7 +265,8 @@ pub struct Reach {
     pub writes: Vec<Place>,
     /// Command lines it runs, looked into.
     pub lines: Vec<Line>,
-    /// Commands of others (of a language server) it has run, of which nothing but the name is known.
+    /// What it has others do, of which nothing but the name is known: commands of a language server, requests that send
+    /// something to another machine.
     pub commands: Vec<String>,
     /// Hosts it talks to.
     pub hosts: Vec<String>,

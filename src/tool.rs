@@ -5,6 +5,7 @@
 
 mod door;
 mod erased;
+mod kept;
 mod progress;
 pub mod sanitise;
 mod slot;
@@ -24,6 +25,7 @@ pub use erased::{Erased, erase, plain_schema};
 pub use progress::{Progress, Told};
 pub use slot::{Listed, NestedCall, NestedResult, Slot};
 
+use crate::config::Settings;
 use crate::jobs::Jobs;
 use crate::languages::Languages;
 use crate::outputs::{Long, OutputKind, SpillPlace};
@@ -315,6 +317,18 @@ pub trait Tool: Send + Sync + 'static {
     /// What the call reaches.
     fn access(&self, arguments: &Self::Arguments) -> Access;
 
+    /// What the call reaches where that depends on the settings, too.
+    fn access_in(&self, arguments: &Self::Arguments, settings: &Settings) -> Access {
+        let _ = settings;
+        self.access(arguments)
+    }
+
+    /// Whether it can be used with these settings; else it is in no list and cannot be called.
+    fn usable(&self, settings: &Settings) -> bool {
+        let _ = settings;
+        true
+    }
+
     /// What the schema cannot say. Errors are for the model.
     fn validate(&self, arguments: &Self::Arguments) -> Result<(), ToolError> {
         let _ = arguments;
@@ -368,6 +382,16 @@ pub trait AnyTool: Send + Sync + 'static {
     }
     /// See [`Tool::access`]; arguments that do not fit reach nothing.
     fn access(&self, arguments: &Value) -> Access;
+    /// See [`Tool::access_in`].
+    fn access_in(&self, arguments: &Value, settings: &Settings) -> Access {
+        let _ = settings;
+        self.access(arguments)
+    }
+    /// See [`Tool::usable`].
+    fn usable(&self, settings: &Settings) -> bool {
+        let _ = settings;
+        true
+    }
     /// See [`Tool::validate`].
     fn validate(&self, arguments: &Value) -> Result<(), ToolError>;
     /// See [`Tool::plan`].

@@ -22,6 +22,8 @@ pub mod read;
 pub mod skill;
 pub mod todowrite;
 pub mod tool_search;
+pub mod webfetch;
+pub mod websearch;
 pub mod write;
 
 use std::convert::Infallible;
@@ -36,6 +38,7 @@ use crate::workspace::search::{Besides, Job, Run, Wanted};
 /// Every built-in tool.
 pub fn table() -> Vec<Arc<dyn AnyTool>> {
     let asked_for = lsp_edit::Collected::default();
+    let web = crate::web::Client::default();
     vec![
         erase(agent::AgentTool::default()),
         erase(apply_patch::ApplyPatch), //
@@ -59,7 +62,9 @@ pub fn table() -> Vec<Arc<dyn AnyTool>> {
         erase(skill::SkillTool::default()),
         erase(todowrite::TodoWrite),    //
         erase(tool_search::ToolSearch), //
-        erase(write::Write),            //
+        erase(webfetch::WebFetch::new(web.clone())),
+        erase(websearch::WebSearch::new(web)),
+        erase(write::Write), //
     ]
 }
 

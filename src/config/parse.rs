@@ -17,6 +17,12 @@ const FORMATTERS: &str = "formatter.commands";
 /// The settings of which nothing may be lost: see [`super::PermissionSettings::broken`].
 const PERMISSIONS: &str = "permissions";
 
+/// The settings that hold lists of machines, of which nothing may be lost either.
+const WEB: &str = "web";
+
+/// Of these, those that hold nothing back.
+const WEB_WAYS: &[&str] = &["web.local", "web.proxy", "web.search"];
+
 /// Lists of rules in them.
 const RULES: &[&str] = &["allow", "ask", "deny"];
 
@@ -206,7 +212,8 @@ impl Overlay {
             other => vec![other.clone()],
         };
         for other in all.iter().filter(|rule| !rule.is_string()) {
-            self.remark(path.to_owned(), format!("{other} is no rule; expected a text like \"write(src/**)\""));
+            let example = if path.starts_with(WEB) { "example.org" } else { "write(src/**)" };
+            self.remark(path.to_owned(), format!("{other} is no rule; expected a text like \"{example}\""));
         }
         self.set(path, all.into_iter().filter(Value::is_string).collect());
     }
@@ -220,7 +227,10 @@ impl Overlay {
         }
         let astray = std::mem::take(&mut self.astray);
         let lost = |remark: &&Remark| {
-            remark.key == PERMISSIONS || remark.key.starts_with("permissions.") || astray.contains(&remark.key)
+            let key = remark.key.as_str();
+            let below =
+                |group: &str| key.strip_prefix(group).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+            below(PERMISSIONS) || below(WEB) && !WEB_WAYS.iter().any(|way| below(way)) || astray.contains(&remark.key)
         };
         self.settings.permissions.broken = self
             .remarks
@@ -290,7 +300,7 @@ fn speaks_of_rules(key: &str, value: &Value) -> bool {
 
 /// Whether a setting is a list of rules.
 fn is_rules(path: &str) -> bool {
-    ["permissions.allow", "permissions.ask", "permissions.deny"].contains(&path)
+    path.rsplit_once('.').is_some_and(|(group, list)| [PERMISSIONS, WEB].contains(&group) && RULES.contains(&list))
 }
 
 fn pointer(path: &str) -> String {
@@ -349,7 +359,7 @@ mod tests {
             diagnostics.knownMs: -1 does not fit: invalid value: integer `-1`, expected u64
             diagnostics.servers.ruff.comand: there is no such setting; here are: command, languages, enabled, env, initializationOptions, settings, deadlineMs, markers, memoryMib
             diagnostics.servers.x: expected an object, got 1
-            nothing: there is no such setting; here are: agents, commit, freshness, syntaxGate, read, diagnostics, formatter, output, parallel, permissions, guards, hooks, search, bash, saveBeforeBash, skills"#]].assert_eq(&told.join("\n"));
+            nothing: there is no such setting; here are: agents, commit, freshness, syntaxGate, read, diagnostics, formatter, output, parallel, permissions, guards, hooks, search, bash, saveBeforeBash, skills, web"#]].assert_eq(&told.join("\n"));
         assert_eq!((settings.commit.echo_ms, settings.commit.rebases), (2000, 7));
         assert_eq!((settings.diagnostics.known_ms, settings.diagnostics.quiet_ms), (700, 100));
         assert_eq!(settings.diagnostics.servers["ruff"].deadline_ms, Some(9));
@@ -409,6 +419,17 @@ mod tests {
             (json!({ "deny": null }), vec![], 0),
         ] {
             assert_eq!(deny(value.clone()), (rules.into_iter().map(str::to_owned).collect(), broken), "{value}");
+        }
+        for (web, hosts, broken) in [
+            (json!({ "deny": ["a.org", 7], "local": 3 }), vec!["a.org"], 1),
+            (json!({ "deny": "a.org", "search": { "engine": "other" } }), vec!["a.org"], 0),
+            (json!({ "denied": ["a.org"] }), vec![], 1),
+            (json!(7), vec![], 1),
+        ] {
+            let settings = Settings::parse(&json!({ "web": web })).0;
+            assert_eq!((settings.web.deny, settings.permissions.broken.len()), {
+                (hosts.into_iter().map(str::to_owned).collect(), broken)
+            });
         }
         let (danger, remarks) = Settings::parse(&json!({ "permissions.mode": "danger" }));
         assert_eq!((danger.permissions.mode, remarks.len()), (Mode::Build, 1));

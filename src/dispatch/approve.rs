@@ -53,6 +53,13 @@ impl Dispatch {
             }
             let mut proposal = propose(outline, call.entry, &call.arguments, &call.context, &call.limits()).await?;
             let judgement = &proposal.outline.judgement;
+            // What the tool does under no consent is not asked about.
+            if let Err(error) = &proposal.plan
+                && error.kind == ErrorKind::Denied
+            {
+                log(call, &proposal.outline, "deny", "tool");
+                return Err(error.clone());
+            }
             match judgement.decision {
                 DecisionKind::Allow => {
                     log(call, &proposal.outline, "allow", judgement.by.name());

@@ -5,7 +5,6 @@
 //! and sessions that are called into form a tree, along whose branches waiting only goes down.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -14,13 +13,16 @@ use async_trait::async_trait;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tracing::info;
 
 use crate::config::Mode;
+use crate::permissions::Judgement;
 use crate::ports::Clock;
 use crate::sessions::Session;
 use crate::sessions::policy::Apply;
-use crate::tool::{Closed, Content, Door, ErrorKind, Listed, NestedCall, NestedResult, Slot, ToolError};
+use crate::tool::{Access, Closed, Content, Door, ErrorKind, Listed, NestedCall, NestedResult, Slot, ToolError};
 
+use super::propose::further;
 use super::schedule::Ticket;
 use super::{Admitted, CallParams, CallResult, Dispatch};
 
@@ -228,6 +230,25 @@ impl Slot for Inside {
         dispatch.tools.catalog(session)
     }
 
+    async fn judge(&self, tool: &str, access: Access) -> Result<Judgement, ToolError> {
+        let gone = || refused("The call has ended.".to_owned());
+        let dispatch = self.dispatch.upgrade().ok_or_else(gone)?;
+        let (Some(entry), Some(parent)) = (dispatch.tools.named(tool), &self.lineage) else { return Err(gone()) };
+        let reaches = [access.commands.as_slice(), &access.hosts].concat();
+        let judged = further(&entry, access, &parent.session, (&dispatch.workspace, &dispatch.own)).await?;
+        info!(
+            target: "ropewalk::permissions",
+            session = parent.session.id,
+            call = parent.call_id,
+            tool,
+            ?reaches,
+            decision = ?judged.decision,
+            by = judged.by.name(),
+            reason = judged.reason,
+        );
+        Ok(judged)
+    }
+
     async fn call(&self, call: NestedCall) -> NestedResult {
         let (Some(dispatch), Some(parent)) = (self.dispatch.upgrade(), &self.lineage) else {
             return NestedResult {
@@ -248,10 +269,6 @@ impl Slot for Inside {
         let result = running.await;
         drop(waiter);
         result.map_or_else(|_| broken(), told)
-    }
-
-    fn trusts(&self, folder: &Path) -> bool {
-        self.dispatch.upgrade().is_some_and(|dispatch| dispatch.trust.covers(folder))
     }
 
     async fn agent_session(&self, session: &Session, number: u64, anew: bool) -> Option<Arc<Session>> {

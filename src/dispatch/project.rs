@@ -93,7 +93,10 @@ fn read(disk: &dyn Disk, path: &Path) -> Result<Option<Arc<Read>>, String> {
 
 /// What a text says of permissions.
 fn permissions(text: &[u8]) -> Read {
-    Ok(Settings::parse(&object(text)?).0.permissions)
+    let Settings { mut permissions, web, .. } = Settings::parse(&object(text)?).0;
+    permissions.ask.extend(web.ask_rules());
+    permissions.deny.extend(web.deny_rules());
+    Ok(permissions)
 }
 
 #[cfg(test)]
@@ -114,6 +117,9 @@ mod tests {
         assert_eq!(read.rules, Rules::read(&[], &["write".to_owned()], &["read(a)".to_owned()]));
         // A mode that nobody may set there is one more thing that could not be read as it was meant.
         assert_eq!(read.broken.len(), 1, "{:?}", read.broken);
+        let read = project(r#"{ "web": { "allow": ["a.org"], "ask": ["b.org"], "deny": [], "proxy": "http://p" } }"#);
+        let asks = ["bash", "webfetch", "websearch"].map(|tool| format!("{tool}(host:b.org)"));
+        assert_eq!((read.rules, read.broken), (Rules::read(&[], &asks, &[]), vec![]));
         let none = Project::of(&MemoryDisk::new(), [Path::new("/w")]);
         assert_eq!((none.rules, none.broken), (Rules::default(), vec![]));
     }

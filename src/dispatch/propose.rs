@@ -7,8 +7,10 @@ use std::sync::Arc;
 use tracing::warn;
 
 use crate::permissions::{
-    DecisionKind, Footing, Judgement, Line, Place, Policy, Program, Reach, Rule, credential, judge, suggest, visible,
+    DecisionKind, Footing, Judgement, Line, Place, Policy, Program, Reach, Rule, credential, credential_for, judge,
+    suggest, visible,
 };
+use crate::sessions::Session;
 use crate::text::{BOM, Text, diff};
 use crate::tool::{Access, Context, ErrorKind, Plan, ToolError};
 use crate::workspace::commit::Rewrite;
@@ -89,7 +91,7 @@ pub(super) async fn outline(
     own: &Own,
     turn: Option<&str>,
 ) -> Result<Outline, ToolError> {
-    let mut access = entry.tool.access(arguments);
+    let mut access = entry.tool.access_in(arguments, &context.workspace.settings());
     let runs = entry.rule == Rule::Shell && !access.commands.is_empty();
     let look = runs.then(|| Look {
         workspace: Arc::clone(&context.workspace),
@@ -129,7 +131,10 @@ fn held(arguments: &serde_json::Value) -> Option<&'static str> {
     match arguments {
         serde_json::Value::String(text) => credential(text),
         serde_json::Value::Array(items) => items.iter().find_map(held),
-        serde_json::Value::Object(fields) => fields.values().find_map(held),
+        serde_json::Value::Object(fields) => fields.iter().find_map(|(name, value)| match value {
+            serde_json::Value::String(text) => credential_for(name, text),
+            value => held(value),
+        }),
         _ => None,
     }
 }
@@ -202,10 +207,26 @@ pub(super) fn suggested(entry: &Entry, context: &Context, outline: &Outline) -> 
 }
 
 fn policy(context: &Context, held_back: &HeldBack) -> Policy {
-    let workspace = &context.workspace;
-    let policy = context.session.policy(&workspace.settings(), &workspace.roots().folders);
+    policy_of(&context.session, &context.workspace, held_back)
+}
+
+fn policy_of(session: &Session, workspace: &Workspace, held_back: &HeldBack) -> Policy {
+    let policy = session.policy(&workspace.settings(), &workspace.roots().folders);
     let policy = Policy { state: workspace.state_dir(), own: held_back.own.clone(), ..policy };
     held_back.project.within(policy)
+}
+
+/// What the rules say of machines that a call comes to while it runs, and of what it would send there.
+pub(super) async fn further(
+    entry: &Entry,
+    access: Access,
+    session: &Session,
+    (workspace, own): (&Arc<Workspace>, &Own),
+) -> Result<Judgement, ToolError> {
+    let (.., held_back) = resolve(workspace, &Access::default(), None, (&serde_json::Value::Null, own)).await?;
+    let Access { commands, hosts, .. } = access;
+    let reach = Reach { commands, hosts, ..Reach::default() };
+    Ok(judge(entry.traits().name, entry.rule, &reach, &policy_of(session, workspace, &held_back)))
 }
 
 async fn planned(entry: &Entry, arguments: &serde_json::Value, context: &Context) -> Result<Planned, ToolError> {

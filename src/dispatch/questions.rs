@@ -188,8 +188,7 @@ impl Dispatch {
                 && remembered(&call, outline).is_none()
         };
         let turn = params.turn_id.as_deref();
-        let outline =
-            outline(&entry, &call.arguments, &call.context, &self.own, turn).await.ok().filter(&asks)?;
+        let outline = outline(&entry, &call.arguments, &call.context, &self.own, turn).await.ok().filter(&asks)?;
         let proposal = propose(outline, &entry, &call.arguments, &call.context, &call.limits()).await.ok()?;
         if proposal.plan.is_err() || !asks(&proposal.outline) {
             return None;

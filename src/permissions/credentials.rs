@@ -113,6 +113,16 @@ fn secretive(value: &str) -> bool {
     value.len() >= SHORTEST_NOTED && !reference && !plain && !masked && !parts
 }
 
+/// Headers and fields that hold a credential whatever it looks like.
+const HOLDERS: &[&str] = &["authorization", "cookie", "proxy_authorization", "set_cookie", "x_api_key", "x_auth_token"];
+
+/// What looks like a credential in a text that is given to a name: a header, a field.
+pub fn credential_for(name: &str, text: &str) -> Option<&'static str> {
+    let name = name.trim().to_ascii_lowercase().replace('-', "_");
+    let held = HOLDERS.contains(&name.as_str()) && !text.trim().is_empty();
+    credential(text).or_else(|| (held || assigned(&format!("{name}={text}"))).then_some("a password or token"))
+}
+
 /// The head of a private key, on a line of its own, with something behind it.
 fn key_block(text: &str) -> bool {
     text.match_indices("-----BEGIN ").any(|(at, begin)| {
@@ -246,6 +256,22 @@ mod tests {
             (format!("export NPM_TOKEN='{random}' && x"), "a password or token"),
         ] {
             assert_eq!(credential(&text), Some(what), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_name_that_it_is_given_to_tells() {
+        let random = "hJ8s9Kx2Lq4Vb7Nw1Zt5";
+        for (name, text, seen) in [
+            ("Authorization", "Basic eDp5", true),
+            ("Cookie", "a=b", true),
+            ("Cookie", " ", false),
+            ("X-Access-Token", random, true),
+            ("api_key", random, true),
+            ("X-Trace", random, false),
+            ("Accept", "text/html", false),
+        ] {
+            assert_eq!(credential_for(name, text).is_some(), seen, "{name}: {text}");
         }
     }
 

@@ -94,7 +94,8 @@ fn usual(rule: Rule, reach: &Reach, policy: &Policy) -> (Judgement, Ground) {
         return on(Ground::Grave, reason.clone(), Risk::High, true);
     }
     if let Some(command) = reach.commands.first().filter(|_| rule != Rule::Agent) {
-        return ask(format!("it runs a command: {}", visible(command)), Risk::High, false);
+        let what = if rule == Rule::Fetch { "sends something to another machine" } else { "runs a command" };
+        return ask(format!("it {what}: {}", visible(command)), Risk::High, false);
     }
     if let Some(host) = reach.hosts.first() {
         let others = match reach.hosts.len() - 1 {

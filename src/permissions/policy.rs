@@ -60,7 +60,7 @@ impl Policy {
             let reason = format!("the rule {} in the settings of the workspace folder denies it", visible(&rule));
             return denies(usual, By::Rule, reason);
         }
-        if (changes || !reach.lines.is_empty())
+        if (changes || !reach.lines.is_empty() || !reach.hosts.is_empty())
             && let Some(fault) = self.fault()
         {
             return denies(

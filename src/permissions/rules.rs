@@ -3,7 +3,8 @@
 //! Tools are named without regard to case; `*` is every tool, and `mcp__server` every tool of that server. What the
 //! pattern says depends on what a call reaches: a path (`./` or bare: from a workspace folder; `~/`: from the home folder;
 //! `/` or `//`: absolute; `*`, `?` and `**` as in a shell), a command (exactly, or `words:*` for those that begin with these
-//! words: see `commands`), or a machine (`domain:example.org`, its sub-domains included). For a tool that runs command lines
+//! words: see `commands`), or a machine (`domain:example.org`, its sub-domains included; `host:example.org`, itself alone;
+//! `host:.example.org`, its sub-domains alone). For a tool that runs command lines
 //! a pattern with a `/`, or one that begins with `.` or `~`, is a path too.
 //!
 //! `{a,b}` and `[...]` mean themselves to allow, and what a shell makes of them as well to hold back.
@@ -15,6 +16,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::commands::{self, is_command, may_be_command};
 use super::glob;
+use super::hosts::{is_host, machine, machines};
 use super::names::fold;
 use super::{Place, Reach, readings};
 
@@ -209,6 +211,9 @@ impl Pattern {
         if tool != "*" && (tool.is_empty() || !tool.chars().all(named)) {
             return Err("it does not begin with the name of a tool");
         }
+        if inner.as_deref().and_then(machines).is_some_and(|name| machine(name.trim_start_matches('.')).is_none()) {
+            return Err("it names no machine");
+        }
         if inner.as_deref().is_some_and(|inner| inner.split('/').any(|part| part == "..")) {
             return Err("`..` in a pattern means another place from every place");
         }
@@ -244,6 +249,9 @@ impl Pattern {
     fn means(&self, inner: &str, subject: Subject<'_>) -> bool {
         let Reach { reads, writes, lines, commands, hosts, memories, .. } = subject.reach;
         let path = lines.is_empty() || self.tool == "*" || says_path(inner);
+        if machines(inner).is_some() {
+            return hosts.iter().any(|host| is_host(inner, host));
+        }
         path && reads.iter().chain(writes).any(|place| may_be_place(inner, place, subject.bases))
             || lines.iter().any(|line| commands::may_be_in(inner, line))
             || commands.iter().any(|command| may_be_command(inner, command))
@@ -402,12 +410,6 @@ fn may_be_memory(pattern: &str, memory: &str) -> bool {
     is_memory(&fold(pattern), &fold(memory))
 }
 
-fn is_host(pattern: &str, host: &str) -> bool {
-    let Some(domain) = pattern.strip_prefix("domain:") else { return pattern == host };
-    let (domain, host) = (domain.trim().to_ascii_lowercase(), host.trim_end_matches('.').to_ascii_lowercase());
-    host == domain || host.strip_suffix(&domain).is_some_and(|rest| rest.ends_with('.'))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -545,6 +547,15 @@ mod tests {
             ("Bash(rm:*)", "bash", unclear("echo \"form"), (false, false)),
             ("WebFetch(domain:anthropic.com)", "webfetch", host("docs.Anthropic.com"), (true, true)),
             ("WebFetch(domain:anthropic.com)", "webfetch", host("notanthropic.com"), (false, false)),
+            ("webfetch(domain:1.1)", "webfetch", host("1.1.1.1"), (false, false)),
+            ("webfetch(host:example.org)", "webfetch", host("Example.org."), (true, true)),
+            ("webfetch(host:example.org)", "webfetch", host("a.example.org"), (false, false)),
+            ("webfetch(host:.example.org)", "webfetch", host("a.b.example.org"), (true, true)),
+            ("webfetch(host:.example.org)", "webfetch", host("example.org"), (false, false)),
+            ("webfetch(host:b\u{fc}cher.de)", "webfetch", host("xn--bcher-kva.de"), (true, true)),
+            ("webfetch(host:0x7f.1)", "webfetch", host("127.0.0.1"), (true, true)),
+            ("bash(host:example.org)", "bash", command("echo host:example.org"), (false, false)),
+            ("bash(host:example.org)", "bash", command("$cmd x"), (false, false)),
             ("mcp__linear", "mcp__linear__create_issue", Reach::default(), (true, true)),
             ("mcp__linear", "mcp__linearity__create_issue", Reach::default(), (false, false)),
             ("mcp__linear__search(foo)", "mcp__linear__search", Reach::default(), (false, false)),
@@ -577,7 +588,22 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_told() {
-        for rule in ["", "(a)", "read(", "read(a", "read()", "re ad(a)", "read(a)b", "read(../x)", "über(x)"] {
+        for rule in [
+            "",
+            "(a)",
+            "read(",
+            "read(a",
+            "read()",
+            "re ad(a)",
+            "read(a)b",
+            "read(../x)",
+            "über(x)",
+            "webfetch(host:)",
+            "webfetch(host:*)",
+            "webfetch(host:a*.org)",
+            "webfetch(host:a b)",
+            "webfetch(host:https://a.org/)",
+        ] {
             let list = [rule.to_owned()];
             let rules = Rules::read(&list, &[], &list);
             let told: Vec<bool> = rules.faults().iter().map(|fault| fault.holds_back).collect();

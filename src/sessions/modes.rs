@@ -20,7 +20,7 @@ impl Session {
     }
 
     /// What it asks for itself.
-    fn own(&self) -> Wanted {
+    pub(super) fn own(&self) -> Wanted {
         self.part(POLICY).unwrap_or_default()
     }
 

@@ -346,7 +346,8 @@ impl Wanted {
 
     /// What the session's calls are judged by.
     pub fn policy(&self, danger: bool, around: Around<'_>) -> Policy {
-        let settings = &around.settings.permissions;
+        let (settings, web) = (&around.settings.permissions, &around.settings.web);
+        let both = |rules: &[String], hosts: Vec<String>| rules.iter().cloned().chain(hosts).collect::<Vec<_>>();
         let (mode, ceiling) = self.modes(danger, settings);
         let own = self.asked.rules.as_ref();
         let bases = Bases { folders: around.folders.to_vec(), home: around.home.map(Path::to_owned) };
@@ -354,7 +355,11 @@ impl Wanted {
         Policy {
             mode,
             ceiling,
-            user: Rules::read(&settings.allow, &settings.ask, &settings.deny),
+            user: Rules::read(
+                &both(&settings.allow, web.allow_rules()),
+                &both(&settings.ask, web.ask_rules()),
+                &both(&settings.deny, web.deny_rules()),
+            ),
             session: own.map(|own| Rules::read(&own.allow, &own.ask, &own.deny)).unwrap_or_default(),
             project: Rules::default(),
             broken: settings.broken.clone(),

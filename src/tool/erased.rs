@@ -9,6 +9,7 @@ use serde_json::{Map, Number, Value};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::config::Settings;
 use crate::permissions::Trust;
 use crate::workspace::Workspace;
 
@@ -181,6 +182,14 @@ impl<T: Tool> AnyTool for Erased<T> {
 
     fn access(&self, arguments: &Value) -> Access {
         typed(arguments).map(|arguments| self.tool.access(&arguments)).unwrap_or_default()
+    }
+
+    fn access_in(&self, arguments: &Value, settings: &Settings) -> Access {
+        typed(arguments).map(|arguments| self.tool.access_in(&arguments, settings)).unwrap_or_default()
+    }
+
+    fn usable(&self, settings: &Settings) -> bool {
+        self.tool.usable(settings)
     }
 
     fn validate(&self, arguments: &Value) -> Result<(), ToolError> {

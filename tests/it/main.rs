@@ -53,4 +53,5 @@ mod staged;
 mod storm;
 mod tidy;
 mod trust;
+mod web;
 mod world;

@@ -12,6 +12,7 @@ use super::run::{End, broke_down, tail};
 use crate::config::{AgentSettings, Mode};
 use crate::jobs;
 use crate::outputs::{Decoder, Gather, Plain};
+use crate::permissions::Footing;
 use crate::ports::Clock;
 use crate::process::{self, Command, Confine, Exit, Input, Launch, Running, Stream};
 use crate::sessions::agents::{AgentState, KEPT_BYTES};
@@ -34,6 +35,8 @@ pub(super) struct Checked {
     /// The program to go on with a conversation, if there is one.
     resuming: Option<PathBuf>,
     folder: PathBuf,
+    /// The trust in it that it is started on.
+    pub footing: Footing,
     thread: Option<Regex>,
     confine: Option<Confine>,
 }
@@ -52,7 +55,8 @@ pub(super) fn checked(name: &str, settings: &AgentSettings, context: &Context) -
             "No workspace folder is open, and agent \"{name}\" runs in one. Nothing was started."
         )));
     };
-    if !context.slot.trusts(&folder) {
+    let now = context.trust.now();
+    if !now.covers(&folder) {
         return refused(format!(
             "Agent \"{name}\" is a command, and nothing is run in {}, which is not trusted. Nothing was started; the user can \
              trust the folder in the editor.",
@@ -94,7 +98,8 @@ pub(super) fn checked(name: &str, settings: &AgentSettings, context: &Context) -
         confine.writable.extend(settings.writable.iter().map(PathBuf::from).filter(|path| path.is_absolute()));
         confine
     });
-    Ok(Checked { settings: settings.clone(), program, resuming, folder, thread, confine })
+    let footing = Footing::on(&context.trust, &now, [folder.as_path()]);
+    Ok(Checked { settings: settings.clone(), program, resuming, folder, footing, thread, confine })
 }
 
 /// What one run of an agent is about.

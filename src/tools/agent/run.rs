@@ -10,7 +10,7 @@ use super::LONGEST;
 use super::command::{self, Checked};
 use crate::editor::{AgentStatus, AskError, RunAgentParams};
 use crate::jobs;
-use crate::outputs::{Gather, Gathered, Long, NewOutput};
+use crate::outputs::{Gather, Gathered, NewOutput};
 use crate::process::Running;
 use crate::sessions::Session;
 use crate::sessions::agents::{Agent, AgentState};
@@ -168,7 +168,7 @@ pub(super) async fn run(
     let end = match way {
         Way::Editor(params) => by_editor(&tended, params, &job, gather).await,
         Way::Command(checked, running) => {
-            job.runs_in(checked.folder());
+            job.runs_in(checked.folder(), &checked.footing);
             let clock = Arc::clone(&tended.context.workspace.ports.clock);
             command::follow(running, &checked, &job, progress.as_ref(), gather, &*clock).await
         }
@@ -198,7 +198,7 @@ pub(super) async fn run(
                 job.ended(&words);
             }
         } else {
-            discard(end.said, &tended.context);
+            tended.context.discard(end.said);
         }
     }
     if good { Ok(words) } else { Err(words) }
@@ -238,37 +238,19 @@ async fn by_editor(tended: &Tended, params: RunAgentParams, job: &jobs::Running,
 
 /// Keeps what an agent said under the name of its job. Answers whether there was anything.
 fn keep(said: Gathered, id: &str, source: String, context: &Context) -> bool {
-    let new = |text: Arc<str>| NewOutput {
+    if matches!(&said, Gathered::Text(text) if text.is_empty()) {
+        return false;
+    }
+    let new = NewOutput {
         id: id.to_owned(),
         call_id: context.call.to_string(),
         tool: "agent".to_owned(),
-        text,
+        text: Arc::from(""),
         external: Some(source),
         kind: None,
     };
-    let limit = context.workspace.settings().output.kept_bytes;
-    let remove = match said {
-        Gathered::Text(text) if text.is_empty() => return false,
-        Gathered::Text(text) => context.session.outputs().put(new(text.into()), limit, false).remove,
-        Gathered::Long(Long { path, bytes, .. }) => context.session.outputs().put_file(new(Arc::from("")), path, bytes),
-    };
-    remove_files(remove, context);
+    context.keep(said, new);
     true
-}
-
-/// Of a session that is gone nothing is kept.
-fn discard(said: Gathered, context: &Context) {
-    if let Gathered::Long(long) = said {
-        remove_files(vec![long.path], context);
-    }
-}
-
-fn remove_files(files: Vec<std::path::PathBuf>, context: &Context) {
-    if let Some(place) = context.spill.clone()
-        && !files.is_empty()
-    {
-        tokio::task::spawn_blocking(move || place.remove(&files));
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Settings as plain structs with their defaults. What the editor sends is checked key by key: a wrong value is told and
 //! its default used, never the whole dropped.
 
+mod bridge;
 mod formatter;
 mod hooks;
 mod parse;
@@ -12,6 +13,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use bridge::BridgeSettings;
 pub use formatter::{FormatterMode, FormatterSettings};
 pub use hooks::{Hook, HookSettings, OnFailure};
 pub use parse::Remark;
@@ -48,6 +50,8 @@ pub struct Settings {
     pub search: SearchSettings,
     /// Commands that agents run.
     pub bash: ShellSettings,
+    /// Other programs that join this sidecar.
+    pub bridge: BridgeSettings,
     /// Whether documents with unsaved text are saved, by the editor, before `bash` runs a command.
     pub save_before_bash: bool,
 }
@@ -75,6 +79,7 @@ impl Settings {
             hooks: user.hooks.clone(),
             formatter: self.formatter.within(&user.formatter),
             bash: self.bash.within(&user.bash),
+            bridge: self.bridge.within(&user.bridge),
             save_before_bash: user.save_before_bash,
             permissions: self.permissions.within(&user.permissions),
             diagnostics,

@@ -6,6 +6,7 @@
 //! the editor is gone. Nothing else in the crate knows the transport.
 
 mod backend;
+mod context;
 mod convert;
 mod frames;
 mod front;
@@ -24,7 +25,9 @@ mod sync;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use rooms::{Begun, BegunBatch, Calls, Context, Reviewed, Rooms, Sources};
+pub use context::Context;
+pub(crate) use outbox::question;
+pub use rooms::{Begun, BegunBatch, Calls, Reviewed, Rooms, Sources};
 pub use run::{serve, serve_with};
 
 use crate::dispatch::Dispatch;
@@ -50,6 +53,8 @@ pub struct ServeOptions {
     /// place, and where the journal of changes of several files is; absent: nothing is kept, copies are beside those
     /// files, and no crash is made good.
     pub state_dir: Option<PathBuf>,
+    /// The folder where other programs find the sidecar to join it; absent: they cannot.
+    pub meeting: Option<PathBuf>,
 }
 
 impl Default for ServeOptions {
@@ -60,6 +65,7 @@ impl Default for ServeOptions {
             signals: false,
             repeatable: false,
             state_dir: None,
+            meeting: None,
         }
     }
 }

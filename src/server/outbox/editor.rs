@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Outbox, news};
 use crate::editor::{
-    Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, EditReply, Editor, FormatParams, FormatResult, News,
+    Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, Ear, EditReply, Editor, FormatParams, FormatResult, News,
     Resync, Review, RunToolParams, RunToolResult, SaveParams, SaveResult,
 };
 use crate::server::protocol;
@@ -94,7 +94,15 @@ impl Editor for Outbox {
         self.ask_as(protocol::RUN_TOOL, json!(params), Some(deadline)).await
     }
 
+    fn overhear(&self, ear: Ear) {
+        // The first one stays.
+        let _ = self.inner.ear.set(ear);
+    }
+
     fn tell(&self, news: News) {
+        if self.inner.ear.get().is_some_and(|ear| ear(&news)) {
+            return;
+        }
         let client = self.client();
         if matches!(news, News::Changes(_)) && client.refreshes_lenses && client.abilities.review == Review::Lens {
             self.ask_inline("workspace/codeLens/refresh", Value::Null, Box::new(|_| {}));

@@ -26,6 +26,7 @@ mod resources;
 mod words;
 
 pub use alone::{Alone, serve_alone};
+pub use hello::Caller;
 pub use known::{Known, choose};
 pub use meeting::{known_beside, known_in, own_folder};
 

@@ -128,7 +128,10 @@ mod tests {
         ]);
         let fine = told(result(false));
         assert_eq!((&fine["content"], &fine["isError"]), (&content, &json!(false)));
-        assert_eq!((&fine["structuredContent"], &fine["_meta"]), (&json!({ "a": 1 }), &json!({ "ropewalk/status": "ok" })));
+        assert_eq!(
+            (&fine["structuredContent"], &fine["_meta"]),
+            (&json!({ "a": 1 }), &json!({ "ropewalk/status": "ok" }))
+        );
         let failed = told(result(true));
         assert_eq!((&failed["content"], &failed["isError"]), (&content, &json!(true)));
         let meta = json!({ "ropewalk/status": "denied", "ropewalk/error": "denied", "ropewalk/applied": "none" });

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ConstString as _, CustomRequest, CustomResult, ErrorCode,
-    ErrorData, Implementation, InitializeRequestParams, InitializeResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProgressToken,
-    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ResourceUpdatedNotificationParam,
-    ServerCapabilities, ServerConfig, SubscribeRequestParams, UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, ConstString as _, CustomRequest, CustomResult, ErrorCode, ErrorData,
+    Implementation, InitializeRequestParams, InitializeResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProgressToken, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResponse, ResourceUpdatedNotificationParam, ServerCapabilities,
+    ServerConfig, SubscribeRequestParams, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer};
 use rmcp::{ServerHandler, ServiceExt as _};
@@ -36,6 +36,9 @@ const INTRODUCTION: Duration = Duration::from_mins(1);
 
 /// How often a client that wants to hear of a call hears that it is still under way.
 const BEAT: Duration = Duration::from_secs(10);
+
+/// How long calls may take to end whose client has hung up.
+const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
 /// How long the last words may take to leave.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -102,7 +105,15 @@ where
     };
     if let Some(running) = Box::pin(starting).await {
         let peer = running.peer().clone();
+        // What it asked for before it hung up is still answered, if that does not take long.
+        let hung_up = async {
+            requests.hung_up.cancelled().await;
+            clock.sleep(LAST_ANSWERS).await;
+            requests.end();
+            std::future::pending::<()>().await;
+        };
         tokio::select! {
+            () = hung_up => {}
             _ = running.waiting() => {}
             () = tell(&peer, &place.mailbox, &*clock) => {}
         }
@@ -178,7 +189,11 @@ impl Client {
         }
     }
 
-    async fn run(&self, admitted: Admitted, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
+    async fn run(
+        &self,
+        admitted: Admitted,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
         let Admitted { begun, mut reports } = admitted;
         let mut telling = context.meta.get_progress_token().map(|token| Telling {
             token,
@@ -368,7 +383,11 @@ impl Client {
     /// Whether what the editor shows may be looked at.
     async fn resources(&self, context: &RequestContext<RoleServer>) -> Result<(), ErrorData> {
         if !self.served.editor {
-            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "There is no editor here that shows anything.", None));
+            return Err(ErrorData::new(
+                ErrorCode::METHOD_NOT_FOUND,
+                "There is no editor here that shows anything.",
+                None,
+            ));
         }
         match self.entered(&context.ct).await {
             None => Err(cancelled()),

@@ -175,9 +175,7 @@ mod tests {
 
     use async_trait::async_trait;
 
-    use crate::editor::{
-        Abilities, Absent, ApplyEdit, ApproveDecision, ApproveResult, EditReply, News, Resync,
-    };
+    use crate::editor::{Abilities, Absent, ApplyEdit, ApproveDecision, ApproveResult, EditReply, News, Resync};
 
     fn other(program: &str, arguments: &[&str], parent: Option<u32>) -> Other {
         let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
@@ -192,7 +190,8 @@ mod tests {
     fn who_only_passes_on_is_not_the_one() {
         let own = Path::new("/bin/ropewalk");
         let agent = || other("/bin/node", &["node", "agent.js"], Some(1));
-        let passed = who(Some(7), Some(other("/bin/ropewalk", &["ropewalk"], Some(5))), Some(own), |_| Some(agent()), &caller());
+        let passed =
+            who(Some(7), Some(other("/bin/ropewalk", &["ropewalk"], Some(5))), Some(own), |_| Some(agent()), &caller());
         assert_eq!((passed.process, passed.program.clone().unwrap().0), (Some(5), PathBuf::from("/bin/node")));
         assert!(!passed.unseen);
         let itself = who(Some(7), Some(agent()), Some(own), |_| panic!("not asked"), &caller());

@@ -40,6 +40,8 @@ pub(super) trait Order: Send + Sync + 'static {
     fn arrived(&self, message: &ClientJsonRpcMessage) -> Result<(), ErrorData>;
     /// A request is answered.
     fn answered(&self, id: &RequestId);
+    /// Nothing arrives any more.
+    fn hung_up(&self) {}
 }
 
 /// One connection.
@@ -248,13 +250,17 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for Lines<R> {
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            let line = self.line().await?;
+            let Some(line) = self.line().await else {
+                self.order.hung_up();
+                return None;
+            };
             match parse(&line) {
                 Line::Blank => {}
                 Line::Not(answer) => {
                     self.garbage += 1;
                     if self.garbage > MOST_GARBAGE {
                         warn!("a client of MCP sends what is no MCP; its connection ends");
+                        self.order.hung_up();
                         return None;
                     }
                     if let Some(answer) = answer {
@@ -360,7 +366,9 @@ mod tests {
             }
         }
         client.write_all(&whole.as_bytes()[20..]).await.unwrap();
-        assert!(matches!(lines.receive().await, Some(JsonRpcMessage::Request(request)) if request.id == RequestId::Number(5)));
+        assert!(
+            matches!(lines.receive().await, Some(JsonRpcMessage::Request(request)) if request.id == RequestId::Number(5))
+        );
         drop(client);
         assert!(lines.receive().await.is_none());
     }

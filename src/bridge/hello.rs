@@ -15,7 +15,7 @@ const LONGEST_NAME: usize = 80;
 
 /// What one who wants to join says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hello {
+pub(super) struct Hello {
     /// The version of this, [`VERSION`].
     pub ropewalk: u32,
     /// The secret.
@@ -38,7 +38,7 @@ pub struct Caller {
 /// The answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Answer {
+pub(super) enum Answer {
     /// Come in: what follows is MCP.
     Welcome {
         /// The version of this.
@@ -66,7 +66,9 @@ impl Hello {
     /// What a line says, or why it is not one of these.
     pub(super) fn read(line: &str) -> Result<Hello, String> {
         let Ok(mut hello) = serde_json::from_str::<Hello>(line) else {
-            return Err("This is the door of a Ropewalk sidecar; `ropewalk mcp --connect` knows what to say here.".into());
+            return Err(
+                "This is the door of a Ropewalk sidecar; `ropewalk mcp --connect` knows what to say here.".into()
+            );
         };
         if hello.ropewalk != VERSION {
             let theirs = hello.ropewalk;

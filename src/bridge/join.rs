@@ -46,12 +46,7 @@ pub struct Joined {
 
 /// The way to the sidecar that is meant: that of this socket, or the one whose editor has this folder (canonical) open,
 /// among those in `meeting`. `editor`: its process or part of its name. Why there is none: words for a person.
-pub fn way(
-    meeting: &Path,
-    folder: &Path,
-    editor: Option<&str>,
-    socket: Option<&Path>,
-) -> Result<Way, String> {
+pub fn way(meeting: &Path, folder: &Path, editor: Option<&str>, socket: Option<&Path>) -> Result<Way, String> {
     if let Some(socket) = socket {
         let known = meeting::known_beside(socket);
         let known = known.map_err(|error| format!("Nobody can be joined at {}: {error}.", socket.display()))?;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::permissions::visible;
 
 /// The version of what is written into the folder and said at the door. Another one is another product.
-pub const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 1;
 
 /// What a sidecar says of itself to those who may join it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -168,7 +168,9 @@ mod tests {
             &[],
             "/w",
             None,
-            expect!["No editor with Ropewalk has /w open. None runs that can be joined. Open the folder in an editor with Ropewalk (and leave its setting `bridge.listen` on), then start this again; or leave out `--connect` to work on the files on the disk."],
+            expect![
+                "No editor with Ropewalk has /w open. None runs that can be joined. Open the folder in an editor with Ropewalk (and leave its setting `bridge.listen` on), then start this again; or leave out `--connect` to work on the files on the disk."
+            ],
         );
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -220,7 +221,10 @@ impl Bridge {
             keeper.decide(Ok(()));
         }
         let (bridge, session, end) = (Arc::clone(self), session.to_owned(), end.clone());
-        (Arc::new(Doorway { bridge, peer, caller, session, asks, keeper: Arc::new(keeper), end }), entrance)
+        (
+            Arc::new(Doorway { bridge, peer, caller, session, asks: asks.into(), keeper: Arc::new(keeper), end }),
+            entrance,
+        )
     }
 
     fn served(&self, session: &str, entrance: Entrance, host: Arc<dyn Host>) -> Served {
@@ -253,7 +257,8 @@ struct Doorway {
     peer: Option<u32>,
     caller: Caller,
     session: String,
-    asks: bool,
+    /// Whether the person is still to be asked about it.
+    asks: AtomicBool,
     keeper: Arc<Doorkeeper>,
     /// When it goes, the question is taken back.
     end: CancellationToken,
@@ -262,7 +267,8 @@ struct Doorway {
 #[async_trait]
 impl Host for Doorway {
     fn met(&self, introduced: &InitializeRequestParams, _: &Peer<RoleServer>) {
-        if !self.asks {
+        // Once, however often it introduces itself.
+        if !self.asks.swap(false, Ordering::Relaxed) {
             return;
         }
         let client = &introduced.client_info;

@@ -91,8 +91,7 @@ impl Hub {
     /// A client comes, whose calls are of this session.
     pub(super) fn join(self: &Arc<Hub>, session: &str) -> Place {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let mailbox =
-            Arc::new(Mailbox { session: session.to_owned(), state: Mutex::default(), more: Notify::new() });
+        let mailbox = Arc::new(Mailbox { session: session.to_owned(), state: Mutex::default(), more: Notify::new() });
         lock(&self.clients).insert(number, Arc::clone(&mailbox));
         Place { hub: Arc::clone(self), number, mailbox }
     }
@@ -143,7 +142,7 @@ impl Hub {
     pub(super) fn updated(&self, uri: &str) {
         self.each(|mailbox| {
             if lock(&mailbox.state).followed.contains(uri) {
-                mailbox.tell(|state| drop(state.untold.updated.insert(uri.to_owned())));
+                mailbox.tell(|state| state.untold.updated.extend([uri.to_owned()]));
             }
         });
     }
@@ -235,7 +234,8 @@ mod tests {
         let hub = Arc::<Hub>::default();
         let (mut one, two) = (hub.reports(), hub.reports());
         assert_ne!(one.token, two.token);
-        let report = |token: &Value| News::Progress(token.clone(), WorkDone::Report { message: None, percentage: Some(5) });
+        let report =
+            |token: &Value| News::Progress(token.clone(), WorkDone::Report { message: None, percentage: Some(5) });
         for _ in 0..MOST_REPORTS * 2 {
             assert!(hub.hears(&report(&one.token)), "not for the editor");
         }

@@ -31,7 +31,8 @@ fn page_of<T: Clone>(
             Some(at) => at + 1,
             None => {
                 let shown = crate::permissions::visible(&cursor[..cursor.floor_char_boundary(SHOWN)]);
-                let why = format!("The cursor `{shown}` leads nowhere (any more); ask for the list from its beginning.");
+                let why =
+                    format!("The cursor `{shown}` leads nowhere (any more); ask for the list from its beginning.");
                 return Err(ErrorData::invalid_params(why, None));
             }
         },

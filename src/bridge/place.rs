@@ -16,13 +16,13 @@ const SOCKET: &str = ".sock";
 
 /// The folder. `runtime`: the user's runtime folder (`XDG_RUNTIME_DIR`), which is used where it is absolute and short
 /// enough for a socket in it; `temporary`: the system's folder for temporary files; `user`: the user's number.
-pub fn folder(runtime: Option<&str>, temporary: &Path, user: u32) -> PathBuf {
+pub(super) fn folder(runtime: Option<&str>, temporary: &Path, user: u32) -> PathBuf {
     let runtime = runtime.map(Path::new).filter(|folder| folder.is_absolute()).map(|folder| folder.join("ropewalk"));
     runtime.filter(|folder| fits(folder)).unwrap_or_else(|| temporary.join(format!("ropewalk-{user}")))
 }
 
 /// Whether a socket of ours in this folder has a path that the system takes.
-pub fn fits(folder: &Path) -> bool {
+pub(super) fn fits(folder: &Path) -> bool {
     folder.join(LONGEST_NAME).as_os_str().len() <= LONGEST_SOCKET
 }
 

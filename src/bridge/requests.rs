@@ -37,6 +37,8 @@ pub(super) struct Requests {
     hub: Arc<Hub>,
     session: String,
     state: Mutex<State>,
+    /// Fired when nothing arrives any more.
+    pub hung_up: CancellationToken,
 }
 
 #[derive(Default)]
@@ -59,7 +61,7 @@ fn key(id: &RequestId) -> String {
 impl Requests {
     /// None yet. The calls will be of this session.
     pub(super) fn new(calls: Arc<dyn Calls>, hub: Arc<Hub>, session: &str) -> Requests {
-        Requests { calls, hub, session: session.to_owned(), state: Mutex::default() }
+        Requests { calls, hub, session: session.to_owned(), state: Mutex::default(), hung_up: CancellationToken::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -145,6 +147,10 @@ impl Order for Requests {
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
         }
         Ok(())
+    }
+
+    fn hung_up(&self) {
+        self.hung_up.cancel();
     }
 
     fn answered(&self, id: &RequestId) {

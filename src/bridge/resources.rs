@@ -40,7 +40,10 @@ pub(super) struct Shown {
 }
 
 fn not_found(uri: &str) -> ErrorData {
-    let why = format!("`{}` is no document that is open in the editor; other files are read by the tool `read`.", visible(uri));
+    let why = format!(
+        "`{}` is no document that is open in the editor; other files are read by the tool `read`.",
+        visible(uri)
+    );
     ErrorData::resource_not_found(why, Some(json!({ "uri": uri })))
 }
 
@@ -240,7 +243,10 @@ mod tests {
         let text = Text::new(&"é".repeat(LONGEST_SELECTION), LineBreaks::Lf);
         let all = Range { start: at(0, 0), end: at(1, 0) };
         let said = told(&context(vec![all; MOST_SELECTIONS + 3]), Some(&text), Encoding::Utf8, None);
-        assert_eq!((said["selections"].as_array().unwrap().len(), &said["moreSelections"]), (MOST_SELECTIONS, &json!(3)));
+        assert_eq!(
+            (said["selections"].as_array().unwrap().len(), &said["moreSelections"]),
+            (MOST_SELECTIONS, &json!(3))
+        );
         let first = &said["selections"][0];
         assert_eq!(first["text"].as_str().unwrap().len(), LONGEST_SELECTION);
         assert_eq!(first["bytesLeftOut"], LONGEST_SELECTION);

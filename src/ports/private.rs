@@ -104,9 +104,8 @@ impl PrivateFolder {
         let aside = format!(".{name}-{}", secret()?);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut file = File::from(rustix::fs::openat(&self.folder, &aside, flags, Mode::RUSR | Mode::WUSR)?);
-        let written = file
-            .write_all(bytes)
-            .and_then(|()| Ok(rustix::fs::renameat(&self.folder, &aside, &self.folder, name)?));
+        let written =
+            file.write_all(bytes).and_then(|()| Ok(rustix::fs::renameat(&self.folder, &aside, &self.folder, name)?));
         if written.is_err() {
             let _ = rustix::fs::unlinkat(&self.folder, &aside, AtFlags::empty());
         }

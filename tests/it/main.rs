@@ -11,6 +11,7 @@
 
 mod bad;
 mod bash;
+mod bridge;
 mod commands;
 mod documented;
 mod doubles;

@@ -32,6 +32,8 @@ NODE = {
         "eslint": "9.39.5",
     },
     "tsgo": {"typescript": "7.0.2"},
+    # The agent in a terminal that joins an editor.
+    "mcp-client": {"@modelcontextprotocol/sdk": "1.32.2"},
 }
 
 # What benches compare with: ripgrep, packed as a wheel, and fd, built from its crate.
@@ -40,7 +42,7 @@ FD = "10.5.0"
 
 PARTS = {
     "peers": ["peers"],
-    "editors": ["py", "nvim"],
+    "editors": ["py", "nvim", "mcp-client"],
     "servers": ["py", "npm", "tsgo"],
 }
 
@@ -156,7 +158,7 @@ def main():
             link_nvim(root)
         if "peers" in parts:
             install_peers(root)
-        for part in ("npm", "tsgo"):
+        for part in ("npm", "tsgo", "mcp-client"):
             if part in parts:
                 install_node(root, part)
 

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::{Outbox, news};
 use crate::editor::{
-    Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, Ear, EditReply, Editor, FormatParams, FormatResult, News,
-    Resync, Review, RunToolParams, RunToolResult, SaveParams, SaveResult,
+    Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, Ear, EditReply, Editor, FormatParams, FormatResult,
+    News, Resync, Review, RunToolParams, RunToolResult, SaveParams, SaveResult,
 };
 use crate::server::protocol;
 use crate::text::TextEdit;

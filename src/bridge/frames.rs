@@ -400,10 +400,9 @@ mod tests {
             let words = "x".repeat(1 << 20);
             JsonRpcMessage::error(ErrorData::invalid_request(words, None), Some(RequestId::Number(1)))
         };
-        let sent = (0..100).map(|_| lines.send(message())).collect::<Vec<_>>();
         let mut fine = 0;
-        for one in sent {
-            fine += usize::from(one.await.is_ok());
+        for _ in 0..100 {
+            fine += usize::from(lines.send(message()).await.is_ok());
         }
         assert!((20..40).contains(&fine), "{fine}");
         assert!(lines.receive().await.is_none());

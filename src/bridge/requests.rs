@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::model::{
-    CallToolRequestParams, ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData,
-    JsonRpcMessage, RequestId, RequestParamsMeta as _,
+    CallToolRequestParams, ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData, GetMeta as _,
+    JsonRpcMessage, RequestId,
 };
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -87,9 +87,9 @@ impl Requests {
         }
     }
 
-    fn begin(&self, params: &CallToolRequestParams) -> Admitted {
-        let wanted = params.progress_token().is_some();
-        let reports = wanted.then(|| self.hub.reports());
+    /// `told`: whether the client wants to hear how it gets on.
+    fn begin(&self, params: &CallToolRequestParams, told: bool) -> Admitted {
+        let reports = told.then(|| self.hub.reports());
         let begun = Arc::clone(&self.calls).begin(CallParams {
             session_id: Some(self.session.clone()),
             name: params.name.to_string(),
@@ -125,7 +125,8 @@ impl Order for Requests {
                 if let ClientRequest::CallToolRequest(call) = &request.request
                     && begins
                 {
-                    let admitted = self.begin(&call.params);
+                    let told = request.request.get_meta().get_progress_token().is_some();
+                    let admitted = self.begin(&call.params, told);
                     let mut state = self.lock();
                     state.cancels.insert(id.clone(), admitted.begun.cancel.clone());
                     state.admitted.insert(id, admitted);

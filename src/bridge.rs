@@ -36,11 +36,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use futures_util::future::BoxFuture;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::editor::Editor;
+use crate::server::protocol::DidChangeContextParams;
 use crate::server::{Parts, Rooms};
 use crate::sessions::Sessions;
 use crate::sessions::policy::Asked;
@@ -113,7 +114,9 @@ impl Bridge {
             doorstep: Arc::new(Semaphore::new(MOST_AT_THE_DOOR)),
             end: CancellationToken::new(),
         });
-        tokio::spawn(Bridge::follow(Arc::downgrade(&bridge)));
+        // From this moment on, so that nothing is missed that the editor says before the task has begun.
+        let (editor, looks) = (rooms.context.editor(), rooms.context.looks());
+        tokio::spawn(Bridge::follow(Arc::downgrade(&bridge), editor, looks, bridge.end.clone()));
         bridge
     }
 
@@ -124,13 +127,12 @@ impl Bridge {
     }
 
     /// Follows what the editor says of itself, until the door is shut.
-    async fn follow(bridge: Weak<Bridge>) {
-        let Some((mut editor, mut looks, end)) = bridge.upgrade().map(|bridge| {
-            let context = &bridge.rooms.context;
-            (context.editor(), context.looks(), bridge.end.clone())
-        }) else {
-            return;
-        };
+    async fn follow(
+        bridge: Weak<Bridge>,
+        mut editor: watch::Receiver<Option<String>>,
+        mut looks: watch::Receiver<DidChangeContextParams>,
+        end: CancellationToken,
+    ) {
         loop {
             tokio::select! {
                 () = end.cancelled() => return,

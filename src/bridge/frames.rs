@@ -170,7 +170,7 @@ async fn write<W: AsyncWrite + Unpin>(mut output: W, outgoing: Arc<Outgoing>, cl
 enum Line {
     Message(Box<ClientJsonRpcMessage>),
     /// Not one, and how the other side is told, if it is.
-    Not(Option<ServerJsonRpcMessage>),
+    Not(Option<Box<ServerJsonRpcMessage>>),
     Blank,
 }
 
@@ -189,7 +189,7 @@ fn parse(line: &[u8]) -> Line {
             // garbage never end.
             let answer = id.filter(|_| request).map(|id| {
                 let why = format!("The request cannot be read: {fault}");
-                JsonRpcMessage::error(ErrorData::invalid_request(why, None), Some(id))
+                Box::new(JsonRpcMessage::error(ErrorData::invalid_request(why, None), Some(id)))
             });
             Line::Not(answer)
         }

@@ -126,13 +126,16 @@ impl Bridge {
             };
             let Some(bridge) = bridge.upgrade() else { return };
             match come {
-                Ok((stream, _)) => match Arc::clone(&bridge.doorstep).try_acquire_owned() {
-                    Ok(step) => drop(tokio::spawn(async move {
+                Ok((stream, _)) => {
+                    let Ok(step) = Arc::clone(&bridge.doorstep).try_acquire_owned() else {
+                        debug!("too many are at the door; one is sent away");
+                        continue;
+                    };
+                    tokio::spawn(async move {
                         // Boxed, for it is as large as all that a client is.
                         Box::pin(bridge.meet(stream, step)).await;
-                    })),
-                    Err(_) => debug!("too many are at the door; one is sent away"),
-                },
+                    });
+                }
                 Err(error) => {
                     warn!(%error, "nobody can come in for a moment");
                     let clock = Arc::clone(&bridge.rooms.workspace.ports.clock);

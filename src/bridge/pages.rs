@@ -27,15 +27,15 @@ fn page_of<T: Clone>(
 ) -> Result<(Vec<T>, Option<String>), ErrorData> {
     let from = match cursor {
         None => 0,
-        Some(cursor) => match all.iter().position(|one| name(one) == cursor) {
-            Some(at) => at + 1,
-            None => {
+        Some(cursor) => {
+            let Some(at) = all.iter().position(|one| name(one) == cursor) else {
                 let shown = crate::permissions::visible(&cursor[..cursor.floor_char_boundary(SHOWN)]);
                 let why =
                     format!("The cursor `{shown}` leads nowhere (any more); ask for the list from its beginning.");
                 return Err(ErrorData::invalid_params(why, None));
-            }
-        },
+            };
+            at + 1
+        }
     };
     let page: Vec<T> = all[from..].iter().take(size).cloned().collect();
     let next = (from + page.len() < all.len()).then(|| page.last().map(&name)).flatten();

@@ -13,9 +13,6 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-/// Bits of a mode that let others do anything.
-const OTHERS: u32 = 0o077;
-
 /// Bytes of randomness in a secret.
 const SECRET_BYTES: usize = 32;
 
@@ -125,8 +122,9 @@ fn ours_alone(path: &Path, stat: &Stat, user: u32) -> io::Result<()> {
     if stat.st_uid != user {
         return Err(refused(path, "it belongs to another user"));
     }
-    if u32::from(stat.st_mode) & OTHERS != 0 {
-        return Err(refused(path, &format!("others may use it (mode {:o})", u32::from(stat.st_mode) & 0o777)));
+    let mode = Mode::from_raw_mode(stat.st_mode);
+    if mode.intersects(Mode::RWXG | Mode::RWXO) {
+        return Err(refused(path, &format!("others may use it (mode {:o})", mode.bits() & 0o777)));
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ pub(crate) mod call;
 pub(crate) mod desk;
 pub(crate) mod doctor;
 pub(crate) mod fake_server;
+pub(crate) mod mcp;
 pub(crate) mod scenario;
 pub(crate) mod show;
 
@@ -13,6 +14,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use etcetera::BaseStrategy as _;
+use ropewalk::bridge;
 use ropewalk::config::OwnFile;
 use ropewalk::dispatch::ListedTool;
 use ropewalk::ports::{self, Disk as _, Ports, SystemDisk};
@@ -72,6 +74,8 @@ pub(crate) enum Command {
     ///
     /// Exit codes: 0 ok, 1 the tool failed, 2 usage, 3 denied or would ask, 6 conflict, 124 deadline, 130 cancelled.
     Call(call::Call),
+    /// Serve the tools to a client of MCP over standard input and output: on the disk, or (`--connect`) in the editor.
+    Mcp(mcp::Mcp),
     /// List the tools.
     Tools(Tools),
     /// Print the JSON Schemas of the protocol, and that of the fake server's script.
@@ -151,13 +155,14 @@ pub(crate) async fn serve(common: &Common) -> u8 {
         repeatable: common.ephemeral,
         state_dir: state_dir(common),
         own_file: own_file(common),
+        meeting: Some(bridge::own_folder()),
         ..ServeOptions::default()
     };
     server::serve(tokio::io::stdin(), tokio::io::stdout(), Ports::system(), options).await
 }
 
 /// Where state is kept; nowhere when the run shall leave none.
-fn state_dir(common: &Common) -> Option<PathBuf> {
+pub(crate) fn state_dir(common: &Common) -> Option<PathBuf> {
     if common.ephemeral {
         return None;
     }

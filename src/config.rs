@@ -2,6 +2,7 @@
 //! its default used, never the whole dropped.
 
 mod agents;
+mod bridge;
 mod formatter;
 mod hooks;
 mod json;
@@ -20,6 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use agents::{AgentSettings, PromptOn};
+pub use bridge::BridgeSettings;
 pub use formatter::{FormatterMode, FormatterSettings};
 pub use hooks::{Hook, HookSettings, OnFailure};
 pub use json::object;
@@ -63,6 +65,8 @@ pub struct Settings {
     pub search: SearchSettings,
     /// Commands that agents run.
     pub bash: ShellSettings,
+    /// Other programs that join this sidecar.
+    pub bridge: BridgeSettings,
     /// Whether documents with unsaved text are saved, by the editor, before `bash` runs a command.
     pub save_before_bash: bool,
     /// Skills that models may load.
@@ -100,6 +104,7 @@ impl Settings {
             bash: self.bash.within(&user.bash),
             skills: self.skills.within(&user.skills),
             web: self.web.within(&user.web),
+            bridge: self.bridge.within(&user.bridge),
             permissions: self.permissions.within(&user.permissions),
             diagnostics,
             search,

@@ -437,6 +437,9 @@ pub struct ToolsChanged {
     pub session_id: Option<String>,
 }
 
+/// Hears news in the moment it is told, and must only put it on a queue. Answers whether it was for the ear alone.
+pub type Ear = Box<dyn Fn(&News) -> bool + Send + Sync>;
+
 /// What we may ask of the editor. Each question has a deadline of its own, except those a person answers.
 #[async_trait]
 pub trait Editor: Send + Sync + 'static {
@@ -464,6 +467,11 @@ pub trait Editor: Send + Sync + 'static {
     }
     /// Asks for the diagnostics of a document, raw; they come as ordinary forwarded diagnostics.
     async fn pull_diagnostics(&self, uri: &str, deadline: Duration) -> Result<(), AskError>;
+    /// From now on this ear hears all that is told, before the editor does. Only the first one counts; where nothing is
+    /// told to anybody, it hears nothing.
+    fn overhear(&self, ear: Ear) {
+        drop(ear);
+    }
     /// Tells it something, in order, without waiting.
     fn tell(&self, news: News);
     /// Whether much of what it was told is still unread. What can be told later, and together, waits then: nothing that is

@@ -6,6 +6,7 @@ mod clock;
 mod disk;
 mod leftovers;
 mod memory_disk;
+mod private;
 mod random;
 mod system_disk;
 #[cfg(test)]
@@ -15,6 +16,7 @@ mod walk;
 pub use clock::{Clock, SystemClock};
 pub use disk::{DirEntry, Disk, DiskLock, FileKind, Metadata, ReadSeek};
 pub use memory_disk::{MemoryDisk, Operation};
+pub use private::{PrivateFolder, secret, user};
 pub use random::{Random, Seeded, SystemRandom};
 pub use system_disk::SystemDisk;
 pub use walk::{Fault, MAX_THREADS, Met, Step, Visitor, Visitors, WalkOptions};

@@ -6,6 +6,7 @@
 //! the editor is gone. Nothing else in the crate knows the transport.
 
 mod backend;
+mod context;
 mod convert;
 mod frames;
 mod front;
@@ -25,7 +26,9 @@ mod sync;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use rooms::{Begun, BegunBatch, Calls, Context, Reviewed, Rooms, Sources};
+pub use context::Context;
+pub(crate) use outbox::question;
+pub use rooms::{Begun, BegunBatch, Calls, Reviewed, Rooms, Sources};
 pub use run::{serve, serve_with};
 
 use crate::config::OwnFile;
@@ -54,6 +57,8 @@ pub struct ServeOptions {
     pub state_dir: Option<PathBuf>,
     /// The user's own settings file; absent: none is read.
     pub own_file: Option<OwnFile>,
+    /// The folder where other programs find the sidecar to join it; absent: they cannot.
+    pub meeting: Option<PathBuf>,
 }
 
 impl Default for ServeOptions {
@@ -65,6 +70,7 @@ impl Default for ServeOptions {
             repeatable: false,
             state_dir: None,
             own_file: None,
+            meeting: None,
         }
     }
 }

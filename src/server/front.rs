@@ -136,6 +136,7 @@ impl Front {
         if client.options.is_object() {
             self.configure(&client.options, Scope::User);
         }
+        self.rooms.context.met(client.name.as_deref());
         self.introduced.send_replace(Some(Introduced { parent }));
     }
 
@@ -297,6 +298,7 @@ impl Front {
         self.describe_again();
         let workspace = &self.rooms.workspace;
         self.rooms.sources.configure(workspace.settings(), &workspace.roots(), self.repeatable);
+        self.rooms.context.configured();
     }
 
     /// Trusts a folder, or no longer.

@@ -6,6 +6,8 @@ mod by_message;
 mod editor;
 mod news;
 
+pub(crate) use by_message::question;
+
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -22,7 +24,7 @@ use tower_lsp::Loopback;
 use tower_lsp::jsonrpc::{Error, ErrorCode, Id, Request, Response};
 use tracing::{debug, warn};
 
-use crate::editor::AskError;
+use crate::editor::{AskError, Ear};
 use crate::ports::Clock;
 
 use super::convert::Client;
@@ -45,6 +47,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     backlog: Backlog,
     client: OnceLock<Client>,
+    ear: OnceLock<Ear>,
     next: AtomicI64,
     open: Mutex<Open>,
 }
@@ -111,6 +114,7 @@ pub(super) fn outbox(clock: Arc<dyn Clock>, backlog: Backlog) -> (Outbox, Socket
         clock,
         backlog,
         client: OnceLock::new(),
+        ear: OnceLock::new(),
         next: AtomicI64::new(1),
         open: Mutex::default(),
     });

@@ -2,7 +2,7 @@
 //! can be tested with doubles that record what they saw.
 
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -26,7 +26,7 @@ use crate::sessions::requests::SessionRequest;
 use crate::tool::{ErrorKind, ToolError};
 use crate::workspace::{Roots, Target, Workspace};
 
-use super::protocol::DidChangeContextParams;
+use super::context::Context;
 
 /// A call that has its place in the order of its session.
 pub struct Begun {
@@ -181,23 +181,8 @@ pub struct Rooms {
     pub calls: Arc<dyn Calls>,
     /// Knows about problems.
     pub sources: Arc<dyn Sources>,
-    /// What the user looks at, as far as the editor has said.
+    /// What the editor has said of itself, and what the user looks at there.
     pub context: Arc<Context>,
-}
-
-/// What the user looks at.
-#[derive(Debug, Default)]
-pub struct Context(RwLock<DidChangeContextParams>);
-
-impl Context {
-    /// What the editor said last.
-    pub fn now(&self) -> DidChangeContextParams {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    pub(super) fn set(&self, context: DidChangeContextParams) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = context;
-    }
 }
 
 impl Rooms {

@@ -7,6 +7,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tower_lsp::{LspService, Server};
 use tracing::{info, warn};
 
+use crate::bridge::Bridge;
 use crate::editor::{Editor, Loudness, News};
 use crate::ports::Ports;
 
@@ -27,7 +28,8 @@ where
 {
     let (state_dir, repeatable) = (options.state_dir.clone(), options.repeatable);
     let clock = Arc::clone(&ports.clock);
-    let mut kept = None;
+    let (meeting, announces) = (options.meeting.clone(), !repeatable);
+    let (mut kept, mut bridge) = (None, None);
     let code = serve_with(input, output, ports.clone(), options, |editor| {
         let parts = assemble(ports, Arc::clone(&editor));
         if let Some(folder) = state_dir.as_deref().filter(|_| !repeatable) {
@@ -37,9 +39,14 @@ where
         parts.dispatch.spill_to(state_dir.as_deref(), &parts.ports);
         parts.workspace.set_state_dir(state_dir);
         kept = Some((Arc::clone(&parts.sessions), Arc::clone(&parts.workspace), Arc::clone(&parts.dispatch)));
-        Rooms::of(&parts)
+        let rooms = Rooms::of(&parts);
+        bridge = meeting.map(|folder| Bridge::open(&rooms, &parts, folder, announces));
+        rooms
     })
     .await;
+    if let Some(bridge) = bridge {
+        bridge.close();
+    }
     if let Some((sessions, workspace, dispatch)) = kept {
         dispatch.keep_review();
         tokio::select! {

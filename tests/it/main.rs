@@ -13,6 +13,7 @@ mod agents;
 mod asked;
 mod bad;
 mod bash;
+mod bridge;
 mod commands;
 mod documented;
 mod doubles;

@@ -34,6 +34,8 @@ NODE = {
     "tsgo": {"typescript": "7.0.2"},
     # An agent to be driven by `model.py`.
     "codex": {"@openai/codex": "0.171.0"},
+    # The agent in a terminal that joins an editor.
+    "mcp-client": {"@modelcontextprotocol/sdk": "1.32.2"},
 }
 
 # What benches compare with: ripgrep, packed as a wheel, and fd, built from its crate.
@@ -43,7 +45,7 @@ FD = "10.5.0"
 PARTS = {
     "agents": ["codex"],
     "peers": ["peers"],
-    "editors": ["py", "nvim"],
+    "editors": ["py", "nvim", "mcp-client"],
     "servers": ["py", "npm", "tsgo"],
 }
 
@@ -159,7 +161,7 @@ def main():
             link_nvim(root)
         if "peers" in parts:
             install_peers(root)
-        for part in ("npm", "tsgo", "codex"):
+        for part in ("npm", "tsgo", "codex", "mcp-client"):
             if part in parts:
                 install_node(root, part)
 

@@ -14,7 +14,7 @@ const ALLOW_SESSION: &str = "Allow in this session";
 const DENY: &str = "Deny";
 
 /// A call in words for a person; everything it reaches is named, and what cannot be seen is shown escaped.
-fn question(call: &ApproveCall) -> String {
+pub(crate) fn question(call: &ApproveCall) -> String {
     let mut lines = vec![format!("Allow {}? {}", visible(&call.name), visible(&call.reason))];
     lines.extend(call.targets.iter().map(|target| format!("  {}", visible(target))));
     lines.extend(call.diff.iter().flat_map(|diff| diff.lines()).map(visible));

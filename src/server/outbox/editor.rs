@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{BEHIND, Outbox, news};
 use crate::editor::{
-    Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, AskParams, AskResult, EditReply, Editor,
+    Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, AskParams, AskResult, Ear, EditReply, Editor,
     FormatParams, FormatResult, News, Resync, Review, RunAgentParams, RunAgentResult, RunToolParams, RunToolResult,
     SaveParams, SaveResult,
 };
@@ -123,7 +123,15 @@ impl Editor for Outbox {
         self.inner.backlog.bytes() > BEHIND
     }
 
+    fn overhear(&self, ear: Ear) {
+        // The first one stays.
+        let _ = self.inner.ear.set(ear);
+    }
+
     fn tell(&self, news: News) {
+        if self.inner.ear.get().is_some_and(|ear| ear(&news)) {
+            return;
+        }
         let client = self.client();
         if matches!(news, News::Changes(_)) && client.refreshes_lenses && client.abilities.review == Review::Lens {
             self.ask_inline("workspace/codeLens/refresh", Value::Null, Box::new(|_| {}));

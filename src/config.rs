@@ -3,6 +3,7 @@
 
 mod formatter;
 mod hooks;
+mod mcp;
 mod parse;
 mod permissions;
 mod shell;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use formatter::{FormatterMode, FormatterSettings};
 pub use hooks::{Hook, HookSettings, OnFailure};
+pub use mcp::{McpCommand, McpServer, McpSettings, McpTools};
 pub use parse::Remark;
 pub use permissions::{GuardSettings, Mode, PermissionSettings};
 pub use shell::ShellSettings;
@@ -44,6 +46,8 @@ pub struct Settings {
     pub guards: GuardSettings,
     /// Commands that run before and after calls.
     pub hooks: HookSettings,
+    /// MCP servers.
+    pub mcp: McpSettings,
     /// Which files searches see.
     pub search: SearchSettings,
     /// Commands that agents run.
@@ -74,6 +78,7 @@ impl Settings {
             syntax_gate: self.syntax_gate.stricter(user.syntax_gate),
             hooks: user.hooks.clone(),
             formatter: self.formatter.within(&user.formatter),
+            mcp: self.mcp.within(&user.mcp),
             bash: self.bash.within(&user.bash),
             save_before_bash: user.save_before_bash,
             permissions: self.permissions.within(&user.permissions),

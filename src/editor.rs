@@ -4,10 +4,12 @@
 //! the editor's own change notification has shown it.
 
 mod absent;
+mod mcp;
 mod session_news;
 mod texts;
 
 pub use absent::Absent;
+pub use mcp::{ElicitAction, ElicitAnswer, ElicitMode, ElicitParams, SampleAnswer, SampleParams};
 pub use session_news::{ModeChanged, Todo, TodoPriority, TodoStatus, TodosChanged};
 pub use texts::{FormatParams, FormatResult, SaveFailure, SaveParams, SaveResult};
 
@@ -464,6 +466,16 @@ pub trait Editor: Send + Sync + 'static {
     /// Asks it to run a tool of its own. A call that is no longer waited for is taken back.
     async fn run_tool(&self, params: RunToolParams, deadline: Duration) -> Result<RunToolResult, AskError> {
         let _ = (params, deadline);
+        Err(AskError::Unsupported)
+    }
+    /// Passes on what an MCP server asks a person for. A question that is no longer waited for is taken back.
+    async fn elicit(&self, params: ElicitParams) -> Result<ElicitAnswer, AskError> {
+        let _ = params;
+        Err(AskError::Unsupported)
+    }
+    /// Passes on what an MCP server asks a model for. A question that is no longer waited for is taken back.
+    async fn sample(&self, params: SampleParams) -> Result<SampleAnswer, AskError> {
+        let _ = params;
         Err(AskError::Unsupported)
     }
 }

@@ -128,6 +128,13 @@ pub enum Rule {
     Session,
     /// Calls end plan mode: a person has to agree to the plan.
     Plan,
+    /// Calls run on an MCP server.
+    Mcp {
+        /// The server declares that they change nothing.
+        reads: bool,
+        /// The user trusts the server, and it is what they trusted: nobody is asked.
+        trusted: bool,
+    },
     /// Nothing is known of the tool: a person is asked about each call.
     Unknown,
 }
@@ -164,10 +171,15 @@ impl Rule {
     /// Whether a person is asked, in general.
     pub fn requirement(self) -> Requirement {
         match self {
-            Rule::Read | Rule::Session => Requirement::Auto,
-            Rule::Write | Rule::ReadOrWrite => Requirement::Suggest,
-            Rule::Shell | Rule::Plan | Rule::Unknown => Requirement::Required,
+            Rule::Read | Rule::Session | Rule::Mcp { reads: true, trusted: true } => Requirement::Auto,
+            Rule::Write | Rule::ReadOrWrite | Rule::Mcp { reads: false, trusted: true } => Requirement::Suggest,
+            Rule::Shell | Rule::Plan | Rule::Unknown | Rule::Mcp { trusted: false, .. } => Requirement::Required,
         }
+    }
+
+    /// Whether what a call reaches is all that is to be known of it.
+    fn known(self) -> bool {
+        !matches!(self, Rule::Unknown | Rule::Mcp { .. })
     }
 
     /// Whether its calls change or run something whatever they reach, as far as anybody knows.
@@ -175,6 +187,7 @@ impl Rule {
         match self {
             // What a command line does is seen by looking into it.
             Rule::Read | Rule::ReadOrWrite | Rule::Shell | Rule::Session | Rule::Plan => false,
+            Rule::Mcp { reads, .. } => !reads,
             Rule::Write | Rule::Unknown => true,
         }
     }

@@ -26,6 +26,7 @@ mod wire;
 
 pub use command::{Command, Confine, Ended, Input, Piece, Process, Running, Stream};
 pub use confine::confinement;
+pub use environment::inherited;
 pub use memory::resident;
 pub use programs::{Played, PlayedPrograms, Programs, Started, SystemPrograms};
 pub use supervise::{is_supervisor, supervise};

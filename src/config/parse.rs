@@ -13,6 +13,9 @@ const SERVERS: &str = "diagnostics.servers";
 /// Commands by language, taken as a whole.
 const FORMATTERS: &str = "formatter.commands";
 
+/// MCP servers by name, taken as a whole: the room that starts them reads each by itself.
+const MCP_SERVERS: &str = "mcp.servers";
+
 /// The settings of which nothing may be lost: see [`super::PermissionSettings::broken`].
 const PERMISSIONS: &str = "permissions";
 
@@ -272,6 +275,7 @@ impl Overlay {
 /// Whether a value is taken as it is, whatever keys are in it: what a server is given, and formatters by language.
 fn opaque(path: &str) -> bool {
     path == FORMATTERS
+        || path == MCP_SERVERS
         || path.strip_prefix(SERVERS).is_some_and(|rest| {
             [".env", ".initializationOptions", ".settings"].iter().any(|end| rest.ends_with(end)) && rest.len() > 1
         })

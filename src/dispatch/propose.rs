@@ -10,7 +10,7 @@ use crate::permissions::{
     DecisionKind, Judgement, Line, Place, Policy, Program, Reach, Rule, Trust, credential, judge, suggest, visible,
 };
 use crate::text::{BOM, Text, diff};
-use crate::tool::{Access, Context, ErrorKind, Plan, ToolError};
+use crate::tool::{Access, Context, ErrorKind, Plan, ToolError, Vouched};
 use crate::workspace::commit::Rewrite;
 use crate::workspace::{Fate, FileChange, Key, Preview, Refusal, RefusalKind, Rewritten, Target, Workspace};
 
@@ -30,6 +30,10 @@ pub(super) struct Outline {
     pub lines: Vec<Line>,
     /// What looks like a credential in its arguments, where it may leave by the call.
     credential: Option<&'static str>,
+    /// What consent is bound to besides.
+    bound: Vec<String>,
+    /// Whether somebody vouches for it.
+    vouched: Vouched,
     /// What the workspace folders themselves hold back.
     project: Project,
     pub judgement: Judgement,
@@ -96,12 +100,15 @@ pub(super) async fn outline(
             access.hosts.push(host.clone());
         }
     }
-    let leaves = !access.hosts.is_empty()
+    let leaves = matches!(entry.rule, Rule::Mcp { .. })
+        || !access.hosts.is_empty()
         || lines.iter().any(|line| line.analysis.network)
         || writes.iter().any(|target| !target.inside);
     let credential = leaves.then(|| held(arguments)).flatten();
-    let mut outline =
-        Outline { reads, writes, access, lines, credential, project, judgement: Judgement::unknown(entry.rule) };
+    let bound = entry.tool.bound_to(arguments).iter().map(|line| visible(line)).collect();
+    let vouched = entry.tool.vouched(arguments, &context.session);
+    let judgement = Judgement::unknown(entry.rule);
+    let mut outline = Outline { reads, writes, access, lines, credential, bound, vouched, project, judgement };
     outline.judgement = judged(entry, context, &outline);
     Ok(outline)
 }
@@ -167,7 +174,12 @@ fn ends(change: &FileChange) -> Vec<&Target> {
 
 fn judged(entry: &Entry, context: &Context, outline: &Outline) -> Judgement {
     let (reach, policy) = (outline.reach(entry.rule), policy(context, &outline.project));
-    let usual = judge(entry.traits().name, entry.rule, &reach, &policy);
+    let mut usual = judge(entry.traits().name, outline.rule(entry), &reach, &policy);
+    if let Vouched::Changed(what) = &outline.vouched
+        && usual.decision == DecisionKind::Ask
+    {
+        usual.reason = format!("{}: {what}", usual.reason);
+    }
     let writes = matches!(entry.rule, Rule::Write | Rule::ReadOrWrite) && !reach.writes.is_empty();
     let only_writes = writes && reach.commands.is_empty() && reach.hosts.is_empty();
     if usual.decision != DecisionKind::Ask || !only_writes || !context.workspace.proposes() {
@@ -180,7 +192,7 @@ fn judged(entry: &Entry, context: &Context, outline: &Outline) -> Judgement {
 
 /// The allow rule that would let a call pass that is asked about, if one rule can say so.
 pub(super) fn suggested(entry: &Entry, context: &Context, outline: &Outline) -> Option<String> {
-    suggest(entry.traits().name, entry.rule, &outline.reach(entry.rule), &policy(context, &outline.project))
+    suggest(entry.traits().name, outline.rule(entry), &outline.reach(entry.rule), &policy(context, &outline.project))
 }
 
 fn policy(context: &Context, project: &Project) -> Policy {
@@ -241,6 +253,14 @@ fn places(targets: &[Target], names: &[String]) -> Vec<Place> {
 }
 
 impl Outline {
+    /// The rule for the call: that of its tool, unless that hangs on who vouches for it.
+    fn rule(&self, entry: &Entry) -> Rule {
+        match entry.rule {
+            Rule::Mcp { reads, .. } => Rule::Mcp { reads, trusted: self.vouched == Vouched::Yes },
+            rule => rule,
+        }
+    }
+
     /// What the call reaches, for the decision on it.
     fn reach(&self, rule: Rule) -> Reach {
         Reach {
@@ -269,7 +289,7 @@ impl Outline {
         });
         let mut seen = HashSet::new();
         let mut targets: Vec<String> = files.chain(programs).filter(|shown| seen.insert(shown.clone())).collect();
-        targets.extend(self.access.commands.iter().chain(&self.access.hosts).cloned());
+        targets.extend(self.access.commands.iter().chain(&self.access.hosts).chain(&self.bound).cloned());
         targets.iter().map(|target| visible(target)).collect()
     }
 
@@ -304,7 +324,7 @@ impl Outline {
             return format!("{parts:?}");
         }
         let parts = (tool, reached(&self.reads), reached(&self.writes), others, &self.access.hosts);
-        format!("{parts:?}")
+        if self.bound.is_empty() { format!("{parts:?}") } else { format!("{parts:?} {:?}", self.bound) }
     }
 
     /// What one consent covers of it, for a person to see: as [`Outline::targets`], commands by how they begin.
@@ -365,7 +385,7 @@ impl Proposal {
         };
         let commands = self.outline.lines.iter().map(|line| (line.workdir.clone(), line.programs.clone())).collect();
         let access = &self.outline.access;
-        let said = access.commands.iter().chain(&access.hosts).cloned().collect();
+        let said = access.commands.iter().chain(&access.hosts).chain(&self.outline.bound).cloned().collect();
         Consented { targets, lines, commands, said }
     }
 

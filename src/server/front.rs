@@ -255,6 +255,9 @@ impl Front {
                     continue;
                 }
             };
+            if uri.ends_with("mcp.json") {
+                self.rooms.calls.configured();
+            }
             self.rooms.sources.file_changed(&FileChanged { uri, kind, by: Origin::User });
         }
     }
@@ -313,6 +316,7 @@ impl Front {
     fn tell_sources(&self) {
         let workspace = &self.rooms.workspace;
         self.rooms.sources.configure(workspace.settings(), &workspace.roots(), self.repeatable);
+        self.rooms.calls.configured();
     }
 
     /// Trusts a folder, or no longer.
@@ -323,6 +327,7 @@ impl Front {
         if !trusted {
             self.rooms.calls.trust_ended(folder);
         }
+        self.rooms.calls.configured();
     }
 
     /// A folder that was trusted because it was open is closed.

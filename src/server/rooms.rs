@@ -121,6 +121,8 @@ pub trait Calls: Send + Sync + 'static {
     }
     /// A file changed, by whomever.
     fn world_changed(&self) {}
+    /// The settings, the folders, trust in them, or files that name servers are others.
+    fn configured(&self) {}
     /// A folder is not trusted any more: what goes on there in the background ends.
     fn trust_ended(&self, folder: &Path) {
         let _ = folder;
@@ -294,6 +296,10 @@ impl Calls for Dispatch {
 
     fn world_changed(&self) {
         Dispatch::world_changed(self);
+    }
+
+    fn configured(&self) {
+        Dispatch::configured(self);
     }
 
     fn tool_input(&self, piece: ToolInputParams) {

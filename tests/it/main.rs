@@ -29,6 +29,7 @@ mod late;
 mod lost;
 mod lsp;
 mod many;
+mod mcp;
 mod monitor;
 mod multi;
 mod naive;

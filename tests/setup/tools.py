@@ -32,6 +32,11 @@ NODE = {
         "eslint": "9.39.5",
     },
     "tsgo": {"typescript": "7.0.2"},
+    # MCP servers.
+    "mcp": {
+        "@modelcontextprotocol/server-everything": "2026.8.31",
+        "@modelcontextprotocol/server-filesystem": "2026.8.31",
+    },
 }
 
 # What benches compare with: ripgrep, packed as a wheel, and fd, built from its crate.
@@ -41,7 +46,7 @@ FD = "10.5.0"
 PARTS = {
     "peers": ["peers"],
     "editors": ["py", "nvim"],
-    "servers": ["py", "npm", "tsgo"],
+    "servers": ["py", "npm", "tsgo", "mcp"],
 }
 
 
@@ -156,7 +161,7 @@ def main():
             link_nvim(root)
         if "peers" in parts:
             install_peers(root)
-        for part in ("npm", "tsgo"):
+        for part in ("npm", "tsgo", "mcp"):
             if part in parts:
                 install_node(root, part)
 

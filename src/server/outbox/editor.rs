@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use super::{Outbox, news};
 use crate::editor::{
-    Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, EditReply, Editor, FormatParams, FormatResult, News,
-    Resync, Review, RunToolParams, RunToolResult, SaveParams, SaveResult,
+    Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, EditReply, Editor, ElicitAnswer, ElicitParams,
+    FormatParams, FormatResult, News, Resync, Review, RunToolParams, RunToolResult, SampleAnswer, SampleParams, SaveParams,
+    SaveResult,
 };
 use crate::server::protocol;
 use crate::text::TextEdit;
@@ -92,6 +93,20 @@ impl Editor for Outbox {
             return Err(AskError::Unsupported);
         }
         self.ask_as(protocol::RUN_TOOL, json!(params), Some(deadline)).await
+    }
+
+    async fn elicit(&self, params: ElicitParams) -> Result<ElicitAnswer, AskError> {
+        if !self.abilities().elicit {
+            return Err(AskError::Unsupported);
+        }
+        self.ask_as(protocol::ELICIT, json!(params), None).await
+    }
+
+    async fn sample(&self, params: SampleParams) -> Result<SampleAnswer, AskError> {
+        if !self.abilities().sample {
+            return Err(AskError::Unsupported);
+        }
+        self.ask_as(protocol::SAMPLE, json!(params), None).await
     }
 
     fn tell(&self, news: News) {

@@ -1,10 +1,11 @@
 //! Client of MCP servers: their tools join ours, each with its whole schema, and what consent to it is bound to.
 //!
-//! Which servers there are (`specs`) is worked out from the user's settings and the files of trusted folders. A server is
-//! started when a list, a search or a call needs it (`server`), over pipes of our own (`frames`) or HTTP (`http`); what is
-//! under way with it is on its `desk`, so that its calls run side by side. What it says is bounded and cleaned (`clean`,
-//! `lists`, `content`) before anybody sees it. *Invariants:* nothing of a folder that is not trusted is read or started;
-//! what a project names is started only once a person has seen the very command; one server's failure is its own.
+//! Which servers there are (`specs`) is worked out from the user's settings and the files of trusted folders. A server
+//! is started when a list, a search or a call needs it (`server`), over pipes of our own (`frames`) or HTTP (`http`);
+//! what is under way with it is on its `desk`, so that its calls run side by side. What it says is bounded and cleaned
+//! (`clean`, `lists`, `content`) before anybody sees it. *Invariants:* nothing of a folder that is not trusted is read
+//! or started; what a project names is started only once a person has seen the very command; one server's failure is
+//! its own.
 
 mod asks;
 mod clean;
@@ -49,7 +50,10 @@ pub use names::meant;
 /// A list waits at most so long for servers whose tools are in it.
 pub const LIST_PATIENCE: Duration = Duration::from_secs(2);
 
-/// A search, or a call, waits at most so long for servers that start.
+/// A search of tools waits at most so long for servers that start.
+pub const SEARCH_PATIENCE: Duration = Duration::from_secs(8);
+
+/// A call that may mean a tool which is not there yet waits at most so long for servers that start.
 pub const CALL_PATIENCE: Duration = Duration::from_secs(20);
 
 /// A program may take so long to end when it is asked to.
@@ -60,6 +64,9 @@ const MOST_TOOLS: usize = 2000;
 
 /// Why a project's server is not started.
 const NOBODY: &str = "a project names it, and there is nobody who could be asked whether it may be started";
+
+/// The same, where somebody was asked.
+const NO: &str = "a person said that it may not be started";
 
 /// Who hears of it when the tools are others.
 type Listener = Box<dyn Fn() + Send + Sync>;
@@ -120,8 +127,19 @@ impl Mcp {
         let _ = self.listener.set(listener);
     }
 
-    /// Looks at the settings, the folders and their files anew: servers that are new, or others, or gone. Comes back when
-    /// it has looked, and answers whether the tools are others; starts nothing.
+    /// Whether a look would find nothing, as the last one did: no settings, and no folder that is trusted.
+    pub fn unused(&self) -> bool {
+        let (settings, roots) = (self.workspace.settings(), self.workspace.roots());
+        let nothing = {
+            let known = self.lock();
+            known.servers.is_empty() && known.broken.is_empty()
+        };
+        let trusted = || roots.folders.iter().any(|folder| self.trust.covers(folder));
+        nothing && settings.mcp.servers.is_empty() && !(settings.mcp.project && trusted())
+    }
+
+    /// Looks at the settings, the folders and their files anew: servers that are new, or others, or gone. Comes back
+    /// when it has looked, and answers whether the tools are others; starts nothing.
     pub async fn look(&self) -> bool {
         let _looking = self.looking.lock().await;
         let (settings, roots) = (self.workspace.settings(), self.workspace.roots());
@@ -176,8 +194,8 @@ impl Mcp {
                 Ok((self.variable)(name))
             } else {
                 Err(format!(
-                    "it uses the variable {name}, which projects may use only where the user's setting `mcp.environment` \
-                     names it"
+                    "it uses the variable {name}, which projects may use only where the user's setting \
+                     `mcp.environment` names it"
                 ))
             }
         };
@@ -243,7 +261,7 @@ impl Mcp {
     }
 
     /// The servers, sorted by name.
-    pub(crate) fn servers(&self) -> Vec<Arc<Server>> {
+    fn servers(&self) -> Vec<Arc<Server>> {
         self.lock().servers.values().cloned().collect()
     }
 
@@ -258,8 +276,8 @@ impl Mcp {
         self.servers().iter().any(|server| (include_deferred || !server.spec.deferred) && open(server))
     }
 
-    /// A session needs the servers: all, or (`listed`) those whose tools are in every list. They start beside whoever says
-    /// so; a person is asked about those that a project names.
+    /// A session needs the servers: all, or (`listed`) those whose tools are in every list. They start beside whoever
+    /// says so; a person is asked about those that a project names.
     pub fn want(&self, session: &Arc<Session>, listed: bool) {
         for server in self.servers().into_iter().filter(|server| !listed || !server.spec.deferred) {
             if !server.spec.asks() || self.allowed(&server, session) {
@@ -273,6 +291,9 @@ impl Mcp {
         let like = consent(&server.spec);
         if let Some(said) = self.lock().said.get(&like).copied() {
             server.allow(said);
+            if !said {
+                server.set(State::Refused(NO.to_owned()));
+            }
             return said;
         }
         if session.granted(&like) {
@@ -341,7 +362,7 @@ impl Mcp {
         if yes {
             server.want();
         } else {
-            server.set(State::Refused("a person said that it may not be started".to_owned()));
+            server.set(State::Refused(NO.to_owned()));
         }
     }
 

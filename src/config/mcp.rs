@@ -66,7 +66,8 @@ pub struct McpServer {
     pub timeout_ms: Option<u64>,
     /// Which of its tools there are.
     pub tools: McpTools,
-    /// Whether its tools run without asking, for as long as they are what they were. Counts in the user's settings only.
+    /// Whether its tools run without asking, for as long as they are what they were. Counts in the user's settings
+    /// only.
     pub trusted: bool,
     /// Whether its tools are listed only once they were found or called, instead of what holds for all.
     pub deferred: Option<bool>,
@@ -101,8 +102,8 @@ impl McpTools {
 }
 
 impl McpSettings {
-    /// These settings where nobody can tell the user's from a project's: no server but the user's, each as the user has it
-    /// but that it may be turned off or not trusted.
+    /// These settings where nobody can tell the user's from a project's: no server but the user's, each as the user has
+    /// it but that it may be turned off or not trusted.
     #[must_use]
     pub fn within(&self, user: &McpSettings) -> McpSettings {
         let mut servers = user.servers.clone();

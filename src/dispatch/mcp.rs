@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::editor::{News, ToolsChanged};
-use crate::mcp::{CALL_PATIENCE, LIST_PATIENCE, Mcp, meant};
+use crate::mcp::{CALL_PATIENCE, LIST_PATIENCE, Mcp, SEARCH_PATIENCE, meant};
 use crate::sessions::Session;
 use crate::sessions::requests::McpStatus;
 
@@ -44,6 +44,9 @@ impl Dispatch {
     /// after this sees what became of it. Must be called on the runtime.
     pub fn configured(&self) {
         let (Some(mcp), Some(me)) = (self.servers.mcp.get().cloned(), self.me.upgrade()) else { return };
+        if mcp.unused() && self.joining.pending().is_none() {
+            return;
+        }
         let turn = self.joining.turn();
         tokio::spawn(async move {
             turn.comes().await;
@@ -80,8 +83,8 @@ impl Dispatch {
         self.joining.after(self.joining.mark()).await;
     }
 
-    /// A call needs the servers if it searches tools, or may mean one of theirs that is not there yet: comes back when they
-    /// are there, or will not be for a while, or the call is cancelled.
+    /// A call needs the servers if it searches tools, or may mean one of theirs that is not there yet: comes back when
+    /// they are there, or will not be for a while, or the call is cancelled.
     pub(super) async fn servers_called(&self, session: &Arc<Session>, name: &str, cancel: &CancellationToken) {
         let Some(mcp) = self.servers.mcp.get().filter(|mcp| !mcp.is_empty()) else { return };
         let found = self.tools.find(session, name).map(|entry| entry.traits().name.to_owned());
@@ -94,7 +97,7 @@ impl Dispatch {
         tokio::select! {
             biased;
             () = cancel.cancelled() => return,
-            () = mcp.settled(if searches { LIST_PATIENCE * 4 } else { CALL_PATIENCE }) => {}
+            () = mcp.settled(if searches { SEARCH_PATIENCE } else { CALL_PATIENCE }) => {}
         }
         self.joining.after(self.joining.mark()).await;
     }

@@ -20,7 +20,7 @@ use crate::tool::{
 };
 
 /// Its name.
-pub const NAME: &str = "mcp";
+pub(super) const NAME: &str = "mcp";
 
 /// Calls have their time counted by signs of life.
 const DEADLINE: Duration = Duration::from_hours(2);
@@ -59,7 +59,7 @@ struct Arguments {
 }
 
 /// The tool.
-pub struct Asks {
+pub(super) struct Asks {
     mcp: Weak<Mcp>,
     deferred: bool,
     /// The names of the servers, sorted.
@@ -68,15 +68,15 @@ pub struct Asks {
 
 impl Asks {
     /// The tool for these servers.
-    pub fn new(mcp: Weak<Mcp>, servers: Vec<String>, deferred: bool) -> Asks {
+    pub(super) fn new(mcp: Weak<Mcp>, servers: Vec<String>, deferred: bool) -> Asks {
         Asks { mcp, deferred, servers }
     }
 
     /// The rule for its calls.
-    pub const RULE: Rule = Rule::Mcp { reads: true, trusted: false };
+    pub(super) const RULE: Rule = Rule::Mcp { reads: true, trusted: false };
 
     /// What tells it from another.
-    pub fn identity(&self) -> String {
+    pub(super) fn identity(&self) -> String {
         format!("{} {:?}", self.deferred, self.servers)
     }
 
@@ -129,8 +129,8 @@ impl AnyTool for Asks {
         format!(
             "Looks at what MCP servers have besides tools. Actions: `servers` (which there are, how they do, what they \
              say they are for), `resources` and `templates` (what can be read), `read` (a resource by its `uri`), \
-             `prompts`, `prompt` (one by its `name`, filled in with `arguments`). Their tools are found by `tool_search` \
-             and called by their names `mcp__server__tool`. Servers: {}.",
+             `prompts`, `prompt` (one by its `name`, filled in with `arguments`). Their tools are found by \
+             `tool_search` and called by their names `mcp__server__tool`. Servers: {}.",
             servers.join(", ")
         )
     }
@@ -299,7 +299,10 @@ mod tests {
     fn lists_are_sorted_and_told_whole() {
         let list = List {
             items: vec![
-                json!({ "name": "b", "description": "x\ny", "arguments": [{ "name": "n", "required": true }, { "name": "o" }] }),
+                json!({
+                    "name": "b", "description": "x\ny",
+                    "arguments": [{ "name": "n", "required": true }, { "name": "o" }],
+                }),
                 json!({ "name": "a\u{1b}", "title": "A" }),
             ],
             cut: Some("there are more than 2".to_owned()),

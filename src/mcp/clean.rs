@@ -41,7 +41,7 @@ fn flag(rest: &str) -> Option<usize> {
 }
 
 /// A text without what nobody sees, and how many characters that were.
-pub fn seen(text: &str) -> (String, usize) {
+pub(super) fn seen(text: &str) -> (String, usize) {
     if text.is_ascii() {
         return (text.to_owned(), 0);
     }
@@ -67,7 +67,7 @@ pub fn seen(text: &str) -> (String, usize) {
 }
 
 /// Arguments without what nobody sees in their texts, and how many characters that were. Names of fields stay.
-pub fn arguments(value: &mut Value) -> usize {
+pub(super) fn arguments(value: &mut Value) -> usize {
     match value {
         Value::String(text) => {
             let (clean, dropped) = seen(text);
@@ -84,7 +84,7 @@ pub fn arguments(value: &mut Value) -> usize {
 
 /// Words of a server for the model or a person: nothing that nobody sees, no control characters but line ends and tabs,
 /// at most so many bytes, what is cut told.
-pub fn words(text: &str, most: usize) -> String {
+pub(super) fn words(text: &str, most: usize) -> String {
     let (text, _) = seen(text.trim());
     let shown = |character: &char| !character.is_control() || matches!(character, '\n' | '\t');
     let mut text: String = text.chars().filter(shown).collect();
@@ -98,7 +98,7 @@ pub fn words(text: &str, most: usize) -> String {
 }
 
 /// A schema with the words in it cleaned and bounded; what is data in it stays as it is.
-pub fn schema(value: &mut Value, most: usize) {
+pub(super) fn schema(value: &mut Value, most: usize) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| schema(item, most)),
         Value::Object(fields) => {
@@ -115,7 +115,7 @@ pub fn schema(value: &mut Value, most: usize) {
 }
 
 /// One line of a server's, for a message.
-pub fn line(text: &str, most: usize) -> String {
+pub(super) fn line(text: &str, most: usize) -> String {
     let text = words(text, most);
     visible(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }

@@ -24,10 +24,10 @@ use crate::editor::{AskError, Editor, ElicitAction, ElicitAnswer, ElicitMode, El
 const MESSAGE: usize = 8 * 1024;
 
 /// The folders that servers are told of: URI and name.
-pub type Folders = Arc<dyn Fn() -> Vec<(String, String)> + Send + Sync>;
+pub(super) type Folders = Arc<dyn Fn() -> Vec<(String, String)> + Send + Sync>;
 
 /// What we are to one server.
-pub struct Client {
+pub(super) struct Client {
     /// The server's name.
     pub server: String,
     /// Who can answer its questions.
@@ -48,7 +48,7 @@ impl Client {
         params.server.clone_from(&self.server);
         params.mode = mode;
         params.message = clean::words(&params.message, MESSAGE);
-        let waiting = self.desk.waits();
+        let Some(waiting) = self.desk.waits() else { return declined };
         let answer = self.editor.elicit(params).await;
         drop(waiting);
         match answer {
@@ -69,7 +69,9 @@ impl Client {
         }
         let (session_id, call_id) = self.desk.only();
         let params = SampleParams { server: self.server.clone(), session_id, call_id, request };
-        let waiting = self.desk.waits();
+        let Some(waiting) = self.desk.waits() else {
+            return Err(refused("too many questions are open already".to_owned()));
+        };
         let answer = self.editor.sample(params).await;
         drop(waiting);
         answer.map(|answer| answer.result).map_err(|error| refused(format!("no model answered: {error}")))

@@ -1,5 +1,5 @@
-//! What servers answer, for the model: texts as they are, pictures as pictures, everything else in words that say what it
-//! is and how to get at it. Read piece by piece: one that cannot be read costs only itself. Pure.
+//! What servers answer, for the model: texts as they are, pictures as pictures, everything else in words that say what
+//! it is and how to get at it. Read piece by piece: one that cannot be read costs only itself. Pure.
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp
 /// What the answer to a call of a tool is.
 ///
 /// `images`: whether the client shows pictures to the model.
-pub fn outcome(server: &str, answer: &Value, images: bool) -> Outcome {
+pub(super) fn outcome(server: &str, answer: &Value, images: bool) -> Outcome {
     let pieces = answer["content"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut content: Vec<Content> = pieces.iter().map(|piece| self::piece(piece, images)).collect();
     let structured = answer.get("structuredContent").filter(|value| !value.is_null()).cloned();
@@ -39,7 +39,7 @@ pub fn outcome(server: &str, answer: &Value, images: bool) -> Outcome {
 }
 
 /// What a resource is that was read.
-pub fn resource(server: &str, answer: &Value, images: bool) -> Outcome {
+pub(super) fn resource(server: &str, answer: &Value, images: bool) -> Outcome {
     let contents = answer["contents"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut content: Vec<Content> = contents.iter().map(|piece| held(piece, images)).collect();
     if content.is_empty() {
@@ -49,7 +49,7 @@ pub fn resource(server: &str, answer: &Value, images: bool) -> Outcome {
 }
 
 /// What a prompt is: its messages, each with whose it is.
-pub fn prompt(server: &str, answer: &Value, images: bool) -> Outcome {
+pub(super) fn prompt(server: &str, answer: &Value, images: bool) -> Outcome {
     let mut content = Vec::new();
     if let Some(about) = answer["description"].as_str() {
         content.push(Content::text(clean::words(about, WORD)));
@@ -172,10 +172,23 @@ mod tests {
                 { "type": "resource", "resource": { "uri": "a://c", "mimeType": "image/png", "blob": "AAAA" } },
                 { "type": "resource", "resource": { "uri": "a://d", "mimeType": "application/gzip", "blob": "AA==" } },
                 { "type": "resource", "resource": { "uri": "a://e" } },
-                { "type": "resource_link", "uri": "a://f", "name": "f", "mimeType": "text/plain", "description": "x\u{200b}" },
+                { "type": "resource_link", "uri": "a://f", "name": "f", "mimeType": "text/plain",
+                    "description": "x\u{200b}" },
                 { "type": "hologram", "data": 1 }, 5,
             ] }),
             expect![[r#"
+                one
+                <image/png AAAA>
+                (a picture, image/tiff, 3 bytes); pictures of this type are not shown
+                (audio, audio/wav, 2 bytes)
+                [resource a://b]
+                held
+                <image/png AAAA>
+                (resource a://d, application/gzip, 1 bytes)
+                [resource a://e] (it has neither text nor data)
+                (resource a://f: f, text/plain, x; read it by the tool `mcp` with action "read")
+                (a piece that cannot be shown: {"type":"hologram","data":1})
+                (a piece that cannot be shown: 5)
             "#]],
         );
     }
@@ -185,22 +198,30 @@ mod tests {
         check(
             json!({ "content": [{ "type": "text", "text": "no" }], "isError": true }),
             expect![[r#"
-        "#]],
+                no
+                ! Failed
+            "#]],
         );
         check(
             json!({ "content": [], "structuredContent": { "a": 1 } }),
             expect![[r#"
-        "#]],
+                {
+                  "a": 1
+                }
+                = {"a":1}
+            "#]],
         );
         check(
             json!({ "content": [{ "type": "text", "text": "" }] }),
             expect![[r#"
-        "#]],
+                (it answered nothing)
+            "#]],
         );
         check(
             json!({ "toolResult": 1 }),
             expect![[r#"
-        "#]],
+                (an answer of another form: {"toolResult":1})
+            "#]],
         );
     }
 
@@ -208,6 +229,9 @@ mod tests {
     fn resources_and_prompts() {
         let read = json!({ "contents": [{ "uri": "a://b", "text": "t" }, { "uri": "a://c", "blob": "AAAA" }] });
         expect![[r#"
+            [resource a://b]
+            t
+            (resource a://c, of no type, 3 bytes)
         "#]]
         .assert_eq(&told(&resource("s", &read, false)));
         let got = json!({ "description": "about", "messages": [
@@ -215,6 +239,11 @@ mod tests {
             { "role": "assistant", "content": [{ "type": "image", "data": "AAAA", "mimeType": "image/png" }] },
         ] });
         expect![[r#"
+            about
+            [user]
+            hi
+            [assistant]
+            (a picture, image/png, 3 bytes); this client does not show pictures to the model
         "#]]
         .assert_eq(&told(&prompt("s", &got, false)));
     }

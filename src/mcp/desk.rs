@@ -1,11 +1,13 @@
-//! What is under way with one server: which of its answers belong to which of our calls, whom it keeps waiting, and which
-//! of its lists are others by now.
+//! What is under way with one server: which of its answers belong to which of our calls, whom it keeps waiting, and
+//! which of its lists are others by now.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rmcp::model::{NumberOrString, ProgressNotificationParam, ProgressToken};
 use tokio::sync::{Notify, watch};
+use tokio::time::{Instant, sleep_until};
 
 use super::clean;
 use crate::tool::Progress;
@@ -13,12 +15,15 @@ use crate::tool::Progress;
 /// So many signs of progress are kept that came before anybody could say whose they are.
 const UNCLAIMED: usize = 64;
 
+/// So many questions of a server are open at most.
+const QUESTIONS: usize = 8;
+
 /// A message of progress is shown up to so many bytes.
 const MESSAGE: usize = 300;
 
 /// Whose call of a server it is.
 #[derive(Debug, Clone)]
-pub struct Caller {
+pub(super) struct Caller {
     /// The session.
     pub session: String,
     /// The call.
@@ -35,7 +40,7 @@ struct Open {
 
 /// What is under way with one server.
 #[derive(Debug)]
-pub struct Desk {
+pub(super) struct Desk {
     open: Mutex<Open>,
     /// How many people, or models, the server waits for.
     people: watch::Sender<usize>,
@@ -51,7 +56,7 @@ impl Default for Desk {
 
 /// A call that is under way, until it is dropped.
 #[derive(Debug)]
-pub struct Claim {
+pub(super) struct Claim {
     desk: Arc<Desk>,
     token: String,
     alive: Arc<Notify>,
@@ -59,7 +64,7 @@ pub struct Claim {
 
 impl Claim {
     /// Comes back when the server said something of the call since the last time.
-    pub async fn alive(&self) {
+    pub(super) async fn alive(&self) {
         self.alive.notified().await;
     }
 }
@@ -71,7 +76,7 @@ impl Drop for Claim {
 }
 
 /// The server waits for a person, or a model, until this is dropped.
-pub struct Waiting(Arc<Desk>);
+pub(super) struct Waiting(Arc<Desk>);
 
 impl Drop for Waiting {
     fn drop(&mut self) {
@@ -81,7 +86,7 @@ impl Drop for Waiting {
 
 impl Desk {
     /// A call is under way, and this is what progress of it is called.
-    pub fn claim(self: &Arc<Desk>, token: &ProgressToken, caller: Option<Caller>) -> Claim {
+    pub(super) fn claim(self: &Arc<Desk>, token: &ProgressToken, caller: Option<Caller>) -> Claim {
         let (token, alive) = (name(token), Arc::new(Notify::new()));
         let early = {
             let mut open = self.open();
@@ -98,7 +103,7 @@ impl Desk {
     }
 
     /// The server says how far a call has come.
-    pub fn progress(&self, said: &ProgressNotificationParam) {
+    pub(super) fn progress(&self, said: &ProgressNotificationParam) {
         let mut open = self.open();
         let Some((caller, alive)) = open.running.get(&name(&said.progress_token)) else {
             if open.unclaimed.len() >= UNCLAIMED {
@@ -115,7 +120,7 @@ impl Desk {
     }
 
     /// The one call that is under way, if it is one: session and call.
-    pub fn only(&self) -> (Option<String>, Option<String>) {
+    pub(super) fn only(&self) -> (Option<String>, Option<String>) {
         let open = self.open();
         let mut callers = open.running.values().filter_map(|(caller, _)| caller.as_ref());
         match (callers.next(), callers.next()) {
@@ -124,28 +129,38 @@ impl Desk {
         }
     }
 
-    /// The server waits for somebody.
-    pub fn waits(self: &Arc<Desk>) -> Waiting {
-        self.people.send_modify(|people| *people += 1);
-        Waiting(Arc::clone(self))
+    /// The server waits for somebody; `None`: it asks too much at once.
+    pub(super) fn waits(self: &Arc<Desk>) -> Option<Waiting> {
+        let taken = self.people.send_if_modified(|people| {
+            let taken = *people < QUESTIONS;
+            *people += usize::from(taken);
+            taken
+        });
+        taken.then(|| Waiting(Arc::clone(self)))
     }
 
-    /// Comes back once the server waits for nobody; answers whether it did.
-    pub async fn alone(&self) -> bool {
+    /// Comes back at `until`, but for the time in which the server waits for somebody, who has no deadline: `patience`
+    /// after that.
+    pub(super) async fn silent(&self, mut until: Instant, patience: Duration) {
         let mut people = self.people.subscribe();
-        let waited = *people.borrow_and_update() > 0;
-        // An error would mean that nobody counts any more.
-        let _ = people.wait_for(|people| *people == 0).await;
-        waited
+        loop {
+            sleep_until(until).await;
+            if *people.borrow_and_update() == 0 {
+                return;
+            }
+            // An error would mean that nobody counts any more.
+            let _ = people.wait_for(|people| *people == 0).await;
+            until = Instant::now() + patience;
+        }
     }
 
     /// The server says that its tools are others.
-    pub fn tools_changed(&self) {
+    pub(super) fn tools_changed(&self) {
         self.tools.send_modify(|count| *count += 1);
     }
 
     /// Hears of it when the server says so.
-    pub fn tools(&self) -> watch::Receiver<u64> {
+    pub(super) fn tools(&self) -> watch::Receiver<u64> {
         self.tools.subscribe()
     }
 
@@ -197,6 +212,23 @@ mod tests {
             desk.progress(&said(token, 1.0, None));
         }
         assert_eq!(desk.open().unclaimed.len(), UNCLAIMED);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn while_somebody_is_asked_no_time_runs() {
+        let desk = Arc::new(Desk::default());
+        let asked: Vec<Waiting> = (0..20).filter_map(|_| desk.waits()).collect();
+        assert_eq!(asked.len(), QUESTIONS);
+        let patience = Duration::from_secs(5);
+        let silent = desk.silent(Instant::now() + patience, patience);
+        let begun = Instant::now();
+        let answered = async {
+            tokio::time::sleep(Duration::from_mins(5)).await;
+            drop(asked);
+        };
+        tokio::join!(silent, answered);
+        assert_eq!(begun.elapsed(), Duration::from_mins(5) + patience);
+        assert!(desk.waits().is_some());
     }
 
     #[test]

@@ -4,11 +4,11 @@
 const LONGEST: usize = 64 * 1024;
 
 /// What a variable is, where it is one that may be used.
-pub type Lookup<'a> = &'a dyn Fn(&str) -> Result<Option<String>, String>;
+pub(super) type Lookup<'a> = &'a dyn Fn(&str) -> Result<Option<String>, String>;
 
 /// A text with `${NAME}`, `${env:NAME}` and `${NAME:-default}` filled in by `lookup`, of which an error says why a
 /// variable may not be used. `$` before anything else means itself. The error says what cannot be filled in.
-pub fn expand(text: &str, lookup: Lookup<'_>) -> Result<String, String> {
+pub(super) fn expand(text: &str, lookup: Lookup<'_>) -> Result<String, String> {
     let (mut out, mut rest) = (String::new(), text);
     while let Some(start) = rest.find("${") {
         out.push_str(&rest[..start]);

@@ -15,7 +15,7 @@ use tokio_util::task::AbortOnDropHandle;
 use tracing::warn;
 
 /// A line is at most so long (bytes).
-pub const LONGEST_LINE: usize = 16 * 1024 * 1024;
+pub(super) const LONGEST_LINE: usize = 16 * 1024 * 1024;
 
 /// So many bytes wait at most for a server that does not read.
 const MOST_WAITING: usize = 64 * 1024 * 1024;
@@ -31,7 +31,7 @@ const SHOWN: usize = 120;
 
 /// What is wrong with what a server writes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Faults {
+pub(super) struct Faults {
     /// Lines that are no messages.
     pub malformed: usize,
     /// Of these, in a row up to now.
@@ -46,16 +46,16 @@ pub struct Faults {
 
 /// [`Faults`], as they come.
 #[derive(Debug, Clone, Default)]
-pub struct Health(Arc<Mutex<Faults>>);
+pub(super) struct Health(Arc<Mutex<Faults>>);
 
 impl Health {
     /// What is wrong by now.
-    pub fn now(&self) -> Faults {
+    pub(super) fn now(&self) -> Faults {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The same in words, if there is anything.
-    pub fn words(&self) -> Option<String> {
+    pub(super) fn words(&self) -> Option<String> {
         let Faults { malformed, last, too_long, given_up, .. } = self.now();
         let mut said: Vec<String> = given_up.into_iter().collect();
         if malformed > 0 {
@@ -90,16 +90,18 @@ impl Health {
 }
 
 /// The transport over a pair of pipes.
-pub struct Pipes {
+pub(super) struct Pipes {
     out: mpsc::UnboundedSender<Vec<u8>>,
     waiting: Arc<AtomicUsize>,
+    /// So many bytes wait at most.
+    most: usize,
     inbox: mpsc::Receiver<ServerJsonRpcMessage>,
     _tasks: [AbortOnDropHandle<()>; 2],
 }
 
 impl Pipes {
     /// Over these pipes. Must be called on the runtime.
-    pub fn new(
+    pub(super) fn new(
         server: &str,
         reader: impl AsyncRead + Unpin + Send + 'static,
         writer: impl AsyncWrite + Unpin + Send + 'static,
@@ -111,16 +113,16 @@ impl Pipes {
         let reading = read(server.to_owned(), BufReader::new(reader), sender, health.clone());
         let writing = write(writer, lines, Arc::clone(&waiting));
         let tasks = [AbortOnDropHandle::new(tokio::spawn(reading)), AbortOnDropHandle::new(tokio::spawn(writing))];
-        (Pipes { out, waiting, inbox, _tasks: tasks }, health)
+        (Pipes { out, waiting, most: MOST_WAITING, inbox, _tasks: tasks }, health)
     }
 
     fn push(&self, message: &ClientJsonRpcMessage) -> io::Result<()> {
         let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
         let len = line.len();
-        if self.waiting.fetch_add(len, Ordering::AcqRel) + len > MOST_WAITING {
+        if self.waiting.fetch_add(len, Ordering::AcqRel) + len > self.most {
             self.waiting.fetch_sub(len, Ordering::AcqRel);
-            return Err(io::Error::other(format!("it does not read: {MOST_WAITING} bytes wait for it already")));
+            return Err(io::Error::other(format!("it does not read: {} bytes wait for it already", self.most)));
         }
         self.out.send(line).map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
@@ -257,7 +259,10 @@ mod tests {
         let (ours, mut theirs) = duplex(1 << 16);
         let (reader, writer) = tokio::io::split(ours);
         let (mut pipes, health) = Pipes::new("s", reader, writer);
-        let note = |level: &str| json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": { "level": level, "data": 1 } });
+        let note = |level: &str| {
+            let params = json!({ "level": level, "data": 1 });
+            json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params })
+        };
         let text = format!(
             "Listening on stdio\n{{\"jsonrpc\":\"1.0\"}}\n\n{}\nContent-Length: 3\n[{},{}]\n",
             note("info"),
@@ -289,8 +294,9 @@ mod tests {
         let (ours, _theirs) = duplex(16);
         let (reader, writer) = tokio::io::split(ours);
         let (mut pipes, _) = Pipes::new("s", reader, writer);
+        pipes.most = 1000;
         let message: ClientJsonRpcMessage = serde_json::from_value(json!({
-            "jsonrpc": "2.0", "method": "x", "params": { "text": "x".repeat(MOST_WAITING / 2) },
+            "jsonrpc": "2.0", "method": "x", "params": { "text": "x".repeat(600) },
         }))
         .unwrap();
         assert!(pipes.send(message.clone()).await.is_ok());

@@ -22,7 +22,7 @@ const OURS: [&str; 6] = ["accept", "content-length", "content-type", "host", "mc
 
 /// The transport to a URL, or why there can be none. `named`: the user named this URL, so that it may lead to a local
 /// machine.
-pub fn transport(
+pub(super) fn transport(
     url: &str,
     headers: &std::collections::BTreeMap<String, String>,
     named: bool,

@@ -14,7 +14,7 @@ use rmcp::service::{PeerRequestOptions, ServiceError};
 use rmcp::{Peer, RoleClient};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::client::{Client, Folders};
@@ -43,7 +43,7 @@ const WORDS: usize = 2000;
 
 /// What is needed to reach a server.
 #[derive(Clone)]
-pub struct World {
+pub(super) struct World {
     /// Starts programs.
     pub programs: Arc<dyn Programs>,
     /// Answers what servers ask.
@@ -54,7 +54,7 @@ pub struct World {
 
 /// Why a request has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Trouble {
+pub(super) enum Trouble {
     /// The server answered with an error.
     #[error("{0}")]
     Refused(String),
@@ -67,7 +67,7 @@ pub enum Trouble {
 }
 
 /// A connection. Ends, with the program, when it is dropped.
-pub struct Link {
+pub(super) struct Link {
     peer: Peer<RoleClient>,
     desk: Arc<Desk>,
     timeout: Duration,
@@ -103,7 +103,7 @@ impl Drop for Unanswered {
 
 impl Link {
     /// Starts the server, or connects to it. The error says why there is no connection, for people and models.
-    pub async fn open(spec: &Spec, world: &World) -> Result<Link, String> {
+    pub(super) async fn open(spec: &Spec, world: &World) -> Result<Link, String> {
         let desk = Arc::new(Desk::default());
         let client = Client {
             server: spec.name.clone(),
@@ -148,52 +148,52 @@ impl Link {
     }
 
     /// What the server said of itself.
-    pub fn info(&self) -> Option<Arc<ServerPeerInfo>> {
+    pub(super) fn info(&self) -> Option<Arc<ServerPeerInfo>> {
         self.peer.peer_info()
     }
 
     /// What it says that it has.
-    pub fn capabilities(&self) -> Value {
+    pub(super) fn capabilities(&self) -> Value {
         let info = self.info();
         let mut all = info.as_deref().and_then(|info| serde_json::to_value(info).ok()).unwrap_or_default();
         all["capabilities"].take()
     }
 
     /// What it says that it is to be used for, cleaned, at most so many bytes.
-    pub fn instructions(&self, most: usize) -> Option<String> {
+    pub(super) fn instructions(&self, most: usize) -> Option<String> {
         let all = serde_json::to_value(self.info().as_deref()?).ok()?;
         all["instructions"].as_str().map(|text| clean::words(text, most)).filter(|text| !text.is_empty())
     }
 
     /// Hears of it when the tools are others.
-    pub fn tools_changed(&self) -> watch::Receiver<u64> {
+    pub(super) fn tools_changed(&self) -> watch::Receiver<u64> {
         self.desk.tools()
     }
 
     /// Whether it is over.
-    pub fn over(&self) -> bool {
+    pub(super) fn over(&self) -> bool {
         *self.ended.borrow()
     }
 
     /// Comes back when it is over.
-    pub async fn ended(&self) {
+    pub(super) async fn ended(&self) {
         let mut ended = self.ended.clone();
         // An error means the same.
         let _ = ended.wait_for(|ended| *ended).await;
     }
 
     /// Why it is over, in words.
-    pub async fn why(&self) -> String {
+    pub(super) async fn why(&self) -> String {
         format!("the connection ended{}", epilogue(self.child.as_ref(), self.health.as_ref()).await)
     }
 
     /// What is odd about what it writes, in words.
-    pub fn oddities(&self) -> Option<String> {
+    pub(super) fn oddities(&self) -> Option<String> {
         self.health.as_ref().and_then(Health::words)
     }
 
     /// Ends it. The program is asked to, and ended by force after `grace`; comes back when it has ended.
-    pub async fn close(&self, grace: Duration) {
+    pub(super) async fn close(&self, grace: Duration) {
         self.end.cancel();
         if let Some(child) = &self.child {
             child.stop(grace);
@@ -202,49 +202,59 @@ impl Link {
     }
 
     /// The folders are others.
-    pub async fn folders_changed(&self) {
+    pub(super) async fn folders_changed(&self) {
         // An error means that the server is gone.
         let _ = self.peer.notify_roots_list_changed().await;
     }
 
     /// Its tools.
-    pub async fn tools(&self) -> Result<List, Trouble> {
+    pub(super) async fn tools(&self) -> Result<List, Trouble> {
         self.list("tools", |params| ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params))).await
     }
 
     /// Its resources.
-    pub async fn resources(&self) -> Result<List, Trouble> {
+    pub(super) async fn resources(&self) -> Result<List, Trouble> {
         let request = |params| ClientRequest::ListResourcesRequest(ListResourcesRequest::with_param(params));
         self.list("resources", request).await
     }
 
     /// Its templates of resources.
-    pub async fn templates(&self) -> Result<List, Trouble> {
+    pub(super) async fn templates(&self) -> Result<List, Trouble> {
         let request =
             |params| ClientRequest::ListResourceTemplatesRequest(ListResourceTemplatesRequest::with_param(params));
         self.list("resourceTemplates", request).await
     }
 
     /// Its prompts.
-    pub async fn prompts(&self) -> Result<List, Trouble> {
+    pub(super) async fn prompts(&self) -> Result<List, Trouble> {
         let request = |params| ClientRequest::ListPromptsRequest(ListPromptsRequest::with_param(params));
         self.list("prompts", request).await
     }
 
     /// Calls a tool.
-    pub async fn call(&self, tool: &str, arguments: Map<String, Value>, caller: Caller) -> Result<Value, Trouble> {
+    pub(super) async fn call(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+        caller: Caller,
+    ) -> Result<Value, Trouble> {
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         self.request(ClientRequest::CallToolRequest(CallToolRequest::new(params)), Some(caller)).await
     }
 
     /// Reads a resource.
-    pub async fn read(&self, uri: &str, caller: Caller) -> Result<Value, Trouble> {
+    pub(super) async fn read(&self, uri: &str, caller: Caller) -> Result<Value, Trouble> {
         let params = ReadResourceRequestParams::new(uri);
         self.request(ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params)), Some(caller)).await
     }
 
     /// Fills in a prompt.
-    pub async fn prompt(&self, name: &str, arguments: Map<String, Value>, caller: Caller) -> Result<Value, Trouble> {
+    pub(super) async fn prompt(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+        caller: Caller,
+    ) -> Result<Value, Trouble> {
         let params = GetPromptRequestParams::new(name).with_arguments(arguments);
         self.request(ClientRequest::GetPromptRequest(GetPromptRequest::new(params)), Some(caller)).await
     }
@@ -284,12 +294,7 @@ impl Link {
                     };
                 }
                 () = claim.alive() => until = last.min(Instant::now() + self.timeout),
-                () = sleep_until(until) => {
-                    // While it waits for a person, who has no deadline, the time does not run.
-                    if Instant::now() < last && self.desk.alone().await {
-                        until = Instant::now() + self.timeout;
-                        continue;
-                    }
+                () = self.desk.silent(until, self.timeout) => {
                     unanswered.why = "it took too long";
                     return Err(Trouble::Late(self.timeout));
                 }

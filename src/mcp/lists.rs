@@ -10,7 +10,7 @@ const MOST_PAGES: usize = 100;
 
 /// A list, as far as it was taken.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct List {
+pub(super) struct List {
     /// Its items, each as the server has it.
     pub items: Vec<Value>,
     /// Why there are no more of them, if there may be.
@@ -19,7 +19,7 @@ pub struct List {
 
 /// All items of a list: `page` fetches the one at a cursor, and `key` is where its items are. An error on a page behind
 /// the first costs only what is behind it.
-pub async fn all<E, F>(key: &str, most: usize, mut page: impl FnMut(Option<String>) -> F) -> Result<List, E>
+pub(super) async fn all<E, F>(key: &str, most: usize, mut page: impl FnMut(Option<String>) -> F) -> Result<List, E>
 where
     E: std::fmt::Display,
     F: Future<Output = Result<Value, E>>,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 /// What every name begins with.
-pub const PREFIX: &str = "mcp__";
+pub(super) const PREFIX: &str = "mcp__";
 
 /// A name is at most so long (bytes).
 const LONGEST: usize = 64;
@@ -16,7 +16,7 @@ const DIGITS: usize = 8;
 
 /// The name of a tool of a server. Two different pairs have two different names (as far as SHA-256 goes): a pair whose
 /// names can be taken as they are is told by them, any other by a suffix that follows from both.
-pub fn of(server: &str, tool: &str) -> String {
+pub(super) fn of(server: &str, tool: &str) -> String {
     let plain = format!("{PREFIX}{server}__{tool}");
     // With an underscore at an edge it could not be told where the server's name ends.
     let clear = !server.contains("__") && !server.ends_with('_') && !tool.starts_with('_');
@@ -32,7 +32,7 @@ pub fn of(server: &str, tool: &str) -> String {
 }
 
 /// The names of several tools of one server, in their order; `None` for one that would be another's.
-pub fn of_all<'a>(server: &str, tools: impl IntoIterator<Item = &'a str>) -> Vec<Option<String>> {
+pub(super) fn of_all<'a>(server: &str, tools: impl IntoIterator<Item = &'a str>) -> Vec<Option<String>> {
     let mut taken = BTreeSet::new();
     tools
         .into_iter()
@@ -102,6 +102,19 @@ mod tests {
         ]
         .map(|(server, tool)| of(server, tool));
         expect![[r#"
+            mcp__everything__echo
+            mcp__every-thing__get_Sum
+            mcp__my_server__echo_e6c0f66d
+            mcp__my_server__echo
+            mcp__a__b__c
+            mcp__a_b__c_bf3c0c39
+            mcp__a__b_dcd870fd
+            mcp__a__b_5755fcc4
+            mcp__gr_e__l_ngen_messen_49a0464c
+            mcp__s__do_it_now_9599eeff
+            mcp__a-server-with-a-very__and-a-tool-with-a-name-that-_f928aa70
+            mcp__x__x_ba768b33
+            mcp__s__t_0123abcd_9c303af6
         "#]]
         .assert_eq(&(named.join("\n") + "\n"));
     }

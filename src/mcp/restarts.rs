@@ -13,13 +13,13 @@ const WINDOW: Duration = Duration::from_mins(3);
 
 /// The ends of a server, as far as they count.
 #[derive(Debug, Clone, Default)]
-pub struct Restarts {
+pub(super) struct Restarts {
     ends: VecDeque<Instant>,
 }
 
 impl Restarts {
     /// The server ended; after how long it may be started again (1, 2, 4, 8 s), or `None` if it ends too often.
-    pub fn ended(&mut self, now: Instant) -> Option<Duration> {
+    pub(super) fn ended(&mut self, now: Instant) -> Option<Duration> {
         self.forget(now);
         self.ends.push_back(now);
         let before = self.ends.len() - 1;
@@ -27,7 +27,7 @@ impl Restarts {
     }
 
     /// Whether it ended too often to be tried now.
-    pub fn exhausted(&mut self, now: Instant) -> bool {
+    pub(super) fn exhausted(&mut self, now: Instant) -> bool {
         self.forget(now);
         self.ends.len() >= MOST
     }

@@ -1,5 +1,5 @@
-//! The life of one server: started when it is needed, started again with back-off when it ends, and given up when it does
-//! so too often. Whatever is wrong with it is its own.
+//! The life of one server: started when it is needed, started again with back-off when it ends, and given up when it
+//! does so too often. Whatever is wrong with it is its own.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -27,7 +27,7 @@ const NAME: usize = 100;
 
 /// How a server is doing.
 #[derive(Clone)]
-pub enum State {
+pub(super) enum State {
     /// Nobody has needed it yet, or it ended and nobody has since.
     Idle,
     /// A person is asked whether it may be started.
@@ -44,13 +44,13 @@ pub enum State {
 
 impl State {
     /// Whether there is nothing to wait for.
-    pub fn settled(&self) -> bool {
+    pub(super) fn settled(&self) -> bool {
         !matches!(self, State::Starting)
     }
 }
 
 /// One server.
-pub struct Server {
+pub(super) struct Server {
     /// What it is.
     pub spec: Spec,
     world: World,
@@ -72,7 +72,7 @@ pub struct Server {
 
 impl Server {
     /// A server that nobody has needed yet. Must be called on the runtime.
-    pub fn new(spec: Spec, world: World, changed: Box<dyn Fn() + Send + Sync>) -> Arc<Server> {
+    pub(super) fn new(spec: Spec, world: World, changed: Box<dyn Fn() + Send + Sync>) -> Arc<Server> {
         let allowed = AtomicBool::new(!spec.asks());
         let server = Arc::new(Server {
             spec,
@@ -92,17 +92,17 @@ impl Server {
     }
 
     /// What it is called in front of a model.
-    pub fn source(&self) -> String {
+    pub(super) fn source(&self) -> String {
         format!("MCP server {}", clean::line(&self.spec.name, NAME))
     }
 
     /// How it is doing.
-    pub fn state(&self) -> State {
+    pub(super) fn state(&self) -> State {
         self.state.borrow().clone()
     }
 
     /// It is doing like this, which only those say who ask about it before it is started.
-    pub fn set(&self, state: State) {
+    pub(super) fn set(&self, state: State) {
         self.state.send_if_modified(|now| {
             let before = matches!(now, State::Idle | State::Asked | State::Refused(_));
             if before {
@@ -113,12 +113,12 @@ impl Server {
     }
 
     /// A person said whether it may be started.
-    pub fn allow(&self, yes: bool) {
+    pub(super) fn allow(&self, yes: bool) {
         self.allowed.store(yes, Ordering::Release);
     }
 
     /// It is needed. One that may not be started is not.
-    pub fn want(&self) {
+    pub(super) fn want(&self) {
         if !self.allowed.load(Ordering::Acquire) {
             return;
         }
@@ -141,7 +141,7 @@ impl Server {
     }
 
     /// Comes back when there is nothing to wait for any more, or this time is over since it began to start.
-    pub async fn settled(&self, patience: Duration) {
+    pub(super) async fn settled(&self, patience: Duration) {
         let until = *self.since.lock().unwrap_or_else(PoisonError::into_inner) + patience;
         let mut state = self.state.subscribe();
         // What is not there by then comes later.
@@ -149,7 +149,7 @@ impl Server {
     }
 
     /// The connection, for which it is started where it has to be. The error says why there is none.
-    pub async fn link(&self) -> Result<Arc<Link>, String> {
+    pub(super) async fn link(&self) -> Result<Arc<Link>, String> {
         match self.state() {
             State::Ready(link) if !link.over() => return Ok(link),
             State::Asked => return Err("a person has yet to say whether it may be started".to_owned()),
@@ -177,7 +177,7 @@ impl Server {
     }
 
     /// How it is doing, in a word, and what there is to say of that.
-    pub fn told(&self) -> (&'static str, Option<String>) {
+    pub(super) fn told(&self) -> (&'static str, Option<String>) {
         match self.state() {
             State::Idle => ("idle", None),
             State::Asked => ("asked", Some("a person has yet to say whether it may be started".to_owned())),
@@ -189,17 +189,17 @@ impl Server {
     }
 
     /// Its tools, by the names that it gives them, as they were listed last.
-    pub fn declared(&self) -> Arc<Vec<Declared>> {
+    pub(super) fn declared(&self) -> Arc<Vec<Declared>> {
         Arc::clone(&self.tools.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Whether it has this very tool.
-    pub fn declares(&self, tool: &Declared) -> bool {
+    pub(super) fn declares(&self, tool: &Declared) -> bool {
         self.declared().iter().any(|declared| declared.own == tool.own && declared.identity == tool.identity)
     }
 
     /// Its tools as ours, sorted by name.
-    pub fn tools(self: &Arc<Self>) -> Vec<McpTool> {
+    pub(super) fn tools(self: &Arc<Self>) -> Vec<McpTool> {
         let declared = self.declared();
         let named = names::of_all(&self.spec.name, declared.iter().map(|tool| tool.own.as_str()));
         let mut tools: Vec<(String, Declared)> =
@@ -209,7 +209,7 @@ impl Server {
     }
 
     /// What is odd about it, in words.
-    pub fn oddities(&self) -> Option<String> {
+    pub(super) fn oddities(&self) -> Option<String> {
         let cut = self.cut.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let link = match self.state() {
             State::Ready(link) => link.oddities(),
@@ -220,12 +220,12 @@ impl Server {
     }
 
     /// Nobody will need it any more. Comes back at once; its program ends with what is under way with it.
-    pub fn forget(&self) {
+    pub(super) fn forget(&self) {
         self.end.cancel();
     }
 
     /// It is not among the servers any more. Its program is asked to end, and ended by force after `grace`.
-    pub async fn end(&self, grace: Duration) {
+    pub(super) async fn end(&self, grace: Duration) {
         self.end.cancel();
         let last = self.state.send_replace(State::Refused("it is not among the settings any more".to_owned()));
         if let State::Ready(link) = last {
@@ -353,12 +353,12 @@ impl Server {
 
 impl Spec {
     /// What a person's consent to it is bound to.
-    pub fn identity(&self) -> String {
+    pub(super) fn identity(&self) -> String {
         format!("MCP server {}: {}", self.name, self.shown)
     }
 
     /// Whether it is one that a person has to allow before it is first started.
-    pub fn asks(&self) -> bool {
+    pub(super) fn asks(&self) -> bool {
         self.origin != Origin::User
     }
 }

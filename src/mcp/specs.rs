@@ -11,10 +11,10 @@ use super::expand::{Lookup, expand};
 use crate::config::{McpCommand, McpServer, McpSettings, McpTools};
 
 /// The files of a folder that name servers, in the order in which they count.
-pub const FILES: [&str; 3] = [".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json"];
+pub(super) const FILES: [&str; 3] = [".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json"];
 
 /// A file is at most so long (bytes).
-pub const LONGEST_FILE: u64 = 1024 * 1024;
+pub(super) const LONGEST_FILE: u64 = 1024 * 1024;
 
 /// At most so many servers are taken.
 const MOST: usize = 64;
@@ -27,7 +27,7 @@ const TIMEOUTS: std::ops::RangeInclusive<u64> = 100..=3_600_000;
 
 /// Who named a server.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Origin {
+pub(super) enum Origin {
     /// The user's settings.
     User,
     /// A file of a trusted folder.
@@ -50,7 +50,7 @@ impl fmt::Display for Origin {
 
 /// How a server is reached.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Way {
+pub(super) enum Way {
     /// A program that is started, over its standard streams.
     Program {
         /// The program, as it was named.
@@ -83,7 +83,7 @@ impl fmt::Debug for Way {
 
 /// A server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spec {
+pub(super) struct Spec {
     /// Its name.
     pub name: String,
     /// Who named it.
@@ -104,7 +104,7 @@ pub struct Spec {
 
 /// A server, or a file, that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Broken {
+pub(super) struct Broken {
     /// The server; absent: the whole of what names it.
     pub name: Option<String>,
     /// Who named it.
@@ -115,7 +115,7 @@ pub struct Broken {
 
 /// What a folder's file holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub(super) struct Found {
     /// The folder, canonical.
     pub folder: PathBuf,
     /// The file's path from there.
@@ -127,7 +127,7 @@ pub struct Found {
 impl Spec {
     /// Whether it may lead to a machine that is not on the public internet: the user named it, or it is this machine by
     /// its own name, which a person has seen.
-    pub fn reaches_local(&self) -> bool {
+    pub(super) fn reaches_local(&self) -> bool {
         let Way::Http { url, .. } = &self.way else { return false };
         let host = url::Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
         self.origin == Origin::User || matches!(host.as_str(), "localhost" | "127.0.0.1" | "[::1]")
@@ -135,7 +135,7 @@ impl Spec {
 }
 
 /// What the servers are worked out from.
-pub struct Sources<'a> {
+pub(super) struct Sources<'a> {
     /// The settings.
     pub settings: &'a McpSettings,
     /// The files of trusted folders.
@@ -149,7 +149,7 @@ pub struct Sources<'a> {
 }
 
 /// All servers, sorted by name, and what is wrong with others.
-pub fn specs(sources: &Sources<'_>) -> (Vec<Spec>, Vec<Broken>) {
+pub(super) fn specs(sources: &Sources<'_>) -> (Vec<Spec>, Vec<Broken>) {
     let (mut specs, mut broken) = (Vec::new(), Vec::new());
     let mut seen = BTreeSet::new();
     let mut take = |name: &str, value: &Value, origin: &Origin, specs: &mut Vec<Spec>, broken: &mut Vec<Broken>| {
@@ -330,9 +330,11 @@ mod tests {
     fn the_users() {
         check(
             json!({ "timeoutMs": 5, "deferred": false, "servers": {
-                "b": { "command": "npx", "args": ["-y", "a b", "${TOKEN}"], "env": { "KEY": "${TOKEN}" }, "trusted": true },
+                "b": { "command": "npx", "args": ["-y", "a b", "${TOKEN}"], "env": { "KEY": "${TOKEN}" },
+                    "trusted": true },
                 "a": { "command": ["uvx", "x"], "cwd": "sub", "timeout": 1000, "deferred": true },
-                "h": { "type": "http", "url": "http://localhost:1/mcp", "headers": { "Authorization": "Bearer ${TOKEN}" } },
+                "h": { "type": "http", "url": "http://localhost:1/mcp",
+                    "headers": { "Authorization": "Bearer ${TOKEN}" } },
                 "off": { "command": "x", "enabled": false }, "off2": { "command": "x", "disabled": true },
                 "both": { "command": "x", "url": "http://x" }, "none": {}, "odd": { "command": 1 }, "bare": 1,
                 "file": { "url": "file:///etc/passwd" }, "gone": { "command": "x", "args": ["${NOPE}"] },
@@ -340,6 +342,16 @@ mod tests {
             } }),
             &[],
             expect![[r#"
+                a (the user's settings): uvx x in sub -> uvx ["x"], 1s, false, true
+                b (the user's settings): npx -y "a b" ${TOKEN} with the variables KEY -> npx ["-y", "a b", "s3cret"], 100ms, true, false
+                h (the user's settings): http://localhost:1/mcp with the headers Authorization -> http://localhost:1/mcp, 100ms, false, false
+                ! bare (the user's settings): it cannot be read: invalid type: integer `1`, expected struct McpServer
+                ! both (the user's settings): it has both a `command` and a `url`; give one
+                ! empty (the user's settings): its `command` is empty
+                ! file (the user's settings): its `url` "file:///etc/passwd" does not begin with http:// or https://
+                ! gone (the user's settings): the variable NOPE of `${NOPE}` is not set
+                ! none (the user's settings): it has neither a `command` nor a `url`
+                ! odd (the user's settings): it cannot be read: data did not match any variant of untagged enum McpCommand
             "#]],
         );
     }
@@ -362,6 +374,12 @@ mod tests {
                 (".cursor/mcp.json", "{"),
             ],
             expect![[r#"
+                a (the user's settings): mine -> mine [], 30s, false, true
+                p (/w/.mcp.json): x ${workspaceFolder}/s ${TOKEN:-} -> x ["/w/s", ""], 30s, false, true
+                v (/w/.vscode/mcp.json): https://x.org -> https://x.org, 30s, false, true
+                ! a (/w/.mcp.json): there is a server of this name already
+                ! t (/w/.mcp.json): the variable TOKEN is not for projects
+                ! - (/w/.cursor/mcp.json): it is no JSON: EOF while parsing an object at line 1 column 1
             "#]],
         );
         check(json!({ "project": false }), &[(".mcp.json", "{")], expect![[""]]);
@@ -369,7 +387,9 @@ mod tests {
             json!({}),
             &[(".mcp.json", "{}"), (".vscode/mcp.json", r#"{"servers": 1}"#)],
             expect![[r#"
-        "#]],
+                ! - (/w/.mcp.json): it has neither `mcpServers` nor `servers`
+                ! - (/w/.vscode/mcp.json): its `servers` is no object
+            "#]],
         );
     }
 }

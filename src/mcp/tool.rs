@@ -37,7 +37,7 @@ const SCHEMA: usize = 256 * 1024;
 
 /// A tool as a server declares it, cleaned.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Declared {
+pub(super) struct Declared {
     /// Its name, as the server has it.
     pub own: String,
     /// Its name for people.
@@ -56,7 +56,7 @@ pub struct Declared {
 
 impl Declared {
     /// A tool, from what a server lists; the error says why it is none.
-    pub fn read(item: &Value) -> Result<Declared, String> {
+    pub(super) fn read(item: &Value) -> Result<Declared, String> {
         let own = item["name"].as_str().filter(|name| !name.is_empty()).ok_or("it has no name")?;
         let shown = clean::line(own, TITLE);
         let mut schema = item["inputSchema"].clone();
@@ -101,7 +101,7 @@ fn canonical(value: &Value) -> Value {
 }
 
 /// A tool of a server.
-pub struct McpTool {
+pub(super) struct McpTool {
     name: String,
     declared: Declared,
     capabilities: Vec<Capability>,
@@ -115,7 +115,7 @@ pub struct McpTool {
 
 impl McpTool {
     /// A tool under a name of ours.
-    pub fn new(name: String, declared: Declared, server: &Arc<Server>) -> McpTool {
+    pub(super) fn new(name: String, declared: Declared, server: &Arc<Server>) -> McpTool {
         let spec = &server.spec;
         let capabilities = match (declared.reads, spec.trusted) {
             (true, _) => vec![Capability::ReadsFiles, Capability::Network],
@@ -138,12 +138,12 @@ impl McpTool {
     }
 
     /// The rule for its calls, where nothing has changed.
-    pub fn rule(&self) -> Rule {
+    pub(super) fn rule(&self) -> Rule {
         Rule::Mcp { reads: self.declared.reads, trusted: self.trusted }
     }
 
     /// What tells it from another of the same name.
-    pub fn identity(&self) -> String {
+    pub(super) fn identity(&self) -> String {
         format!("{:?} {} {} {}", self.bound, self.trusted, self.deferred, self.declared.title)
     }
 }
@@ -170,8 +170,8 @@ fn changes(before: &[String], now: &[String]) -> String {
     format!("it is not what was allowed before: that was {}, and now it is {}", list(&gone), list(&new))
 }
 
-/// Whether calls run without asking, where the server is trusted or not. What a trusted server has when it is first called
-/// is what it is trusted for.
+/// Whether calls run without asking, where the server is trusted or not. What a trusted server has when it is first
+/// called is what it is trusted for.
 pub(super) fn vouched(session: &Session, name: &str, bound: &[String], trusted: bool) -> Vouched {
     match allowed_otherwise(session, name, bound) {
         Some((false, before)) => Vouched::Changed(changes(&before, bound)),
@@ -317,7 +317,9 @@ mod tests {
     fn echo() -> Value {
         json!({
             "name": "echo", "description": "Says it\u{200b} again.\u{7}",
-            "inputSchema": { "type": "object", "properties": { "text": { "type": "string", "description": "x\u{200b}" } } },
+            "inputSchema": {
+                "type": "object", "properties": { "text": { "type": "string", "description": "x\u{200b}" } },
+            },
         })
     }
 

@@ -17,9 +17,9 @@ use crate::dispatch::{
     UnregisterToolsResult,
 };
 use crate::editor::{
-    ApprovalsChanged, ApproveParams, ApproveResult, ChangesChanged, ElicitAnswer, ElicitParams, FileChanged, FormatParams,
-    FormatResult, JobInfo, JobsChanged, ModeChanged, Resync, RunToolParams, RunToolResult, SampleAnswer, SampleParams,
-    SaveParams, SaveResult, TodosChanged, ToolEvent, ToolsChanged,
+    ApprovalsChanged, ApproveParams, ApproveResult, ChangesChanged, ElicitAnswer, ElicitParams, FileChanged,
+    FormatParams, FormatResult, JobInfo, JobsChanged, ModeChanged, Resync, RunToolParams, RunToolResult, SampleAnswer,
+    SampleParams, SaveParams, SaveResult, TodosChanged, ToolEvent, ToolsChanged,
 };
 use crate::jobs::JobOutput;
 use crate::languages::{DiagnosticsReport, Forwarded, ProgressKind, SourceName};

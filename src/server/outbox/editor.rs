@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::{Outbox, news};
 use crate::editor::{
     Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, EditReply, Editor, ElicitAnswer, ElicitParams,
-    FormatParams, FormatResult, News, Resync, Review, RunToolParams, RunToolResult, SampleAnswer, SampleParams, SaveParams,
-    SaveResult,
+    FormatParams, FormatResult, News, Resync, Review, RunToolParams, RunToolResult, SampleAnswer, SampleParams,
+    SaveParams, SaveResult,
 };
 use crate::server::protocol;
 use crate::text::TextEdit;

@@ -124,9 +124,9 @@ pub fn settings(more: Value) -> Value {
 
 /// An editor, and the servers it has started; files of the folder `/w` in memory.
 pub async fn editor(settings: Value, abilities: Value, files: &[(&str, &str)]) -> (FakeEditor, Servers) {
-    let mut disk = MemoryDisk::new().with("/w/notes.txt", "one\n");
+    let mut disk = MemoryDisk::new().with_file("/w/notes.txt", "one\n");
     for (path, text) in files {
-        disk = disk.with(path, text);
+        disk = disk.with_file(path, text);
     }
     let (programs, servers) = PlayedPrograms::new("/bin");
     let programs = Arc::new(programs.answering("/bin/fake", |_, _| None));
@@ -159,6 +159,16 @@ pub async fn editor(settings: Value, abilities: Value, files: &[(&str, &str)]) -
 /// Begins a call; gives its request id.
 pub fn begin(editor: &mut FakeEditor, name: &str, arguments: Value) -> i64 {
     editor.request("ropewalk/callTool", json!({ "name": name, "arguments": arguments }))
+}
+
+/// Waits until the list of tools was said to be another so often, for every session.
+pub async fn changed(editor: &mut FakeEditor, times: usize) {
+    for _ in 0..times {
+        let every = |message: &Value| {
+            message["method"] == "ropewalk/toolsChanged" && message["params"].get("sessionId").is_none()
+        };
+        editor.next_where(every).await.expect("another list");
+    }
 }
 
 /// Answers the next question for consent; gives the call it was about.

@@ -308,10 +308,10 @@ mod tests {
             cut: Some("there are more than 2".to_owned()),
         };
         let Content::Text { text } = &listed("s", &list, &["name", "title"]).content[0] else { panic!() };
-        expect![[r#"
+        expect![[r"
             a A
             b <n> [o]: x y
-            (there are more than 2)"#]]
+            (there are more than 2)"]]
         .assert_eq(text);
     }
 

@@ -197,10 +197,10 @@ mod tests {
     fn failures_and_data() {
         check(
             json!({ "content": [{ "type": "text", "text": "no" }], "isError": true }),
-            expect![[r#"
+            expect![[r"
                 no
                 ! Failed
-            "#]],
+            "]],
         );
         check(
             json!({ "content": [], "structuredContent": { "a": 1 } }),
@@ -213,9 +213,9 @@ mod tests {
         );
         check(
             json!({ "content": [{ "type": "text", "text": "" }] }),
-            expect![[r#"
+            expect![[r"
                 (it answered nothing)
-            "#]],
+            "]],
         );
         check(
             json!({ "toolResult": 1 }),
@@ -228,23 +228,23 @@ mod tests {
     #[test]
     fn resources_and_prompts() {
         let read = json!({ "contents": [{ "uri": "a://b", "text": "t" }, { "uri": "a://c", "blob": "AAAA" }] });
-        expect![[r#"
+        expect![[r"
             [resource a://b]
             t
             (resource a://c, of no type, 3 bytes)
-        "#]]
+        "]]
         .assert_eq(&told(&resource("s", &read, false)));
         let got = json!({ "description": "about", "messages": [
             { "role": "user", "content": { "type": "text", "text": "hi" } },
             { "role": "assistant", "content": [{ "type": "image", "data": "AAAA", "mimeType": "image/png" }] },
         ] });
-        expect![[r#"
+        expect![[r"
             about
             [user]
             hi
             [assistant]
             (a picture, image/png, 3 bytes); this client does not show pictures to the model
-        "#]]
+        "]]
         .assert_eq(&told(&prompt("s", &got, false)));
     }
 }

@@ -101,7 +101,7 @@ mod tests {
             ("s", "t_0123abcd"),
         ]
         .map(|(server, tool)| of(server, tool));
-        expect![[r#"
+        expect![[r"
             mcp__everything__echo
             mcp__every-thing__get_Sum
             mcp__my_server__echo_e6c0f66d
@@ -115,7 +115,7 @@ mod tests {
             mcp__a-server-with-a-very__and-a-tool-with-a-name-that-_f928aa70
             mcp__x__x_ba768b33
             mcp__s__t_0123abcd_9c303af6
-        "#]]
+        "]]
         .assert_eq(&(named.join("\n") + "\n"));
     }
 

@@ -386,10 +386,10 @@ mod tests {
         check(
             json!({}),
             &[(".mcp.json", "{}"), (".vscode/mcp.json", r#"{"servers": 1}"#)],
-            expect![[r#"
+            expect![[r"
                 ! - (/w/.mcp.json): it has neither `mcpServers` nor `servers`
                 ! - (/w/.vscode/mcp.json): its `servers` is no object
-            "#]],
+            "]],
         );
     }
 }

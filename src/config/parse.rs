@@ -348,7 +348,7 @@ mod tests {
             diagnostics.knownMs: -1 does not fit: invalid value: integer `-1`, expected u64
             diagnostics.servers.ruff.comand: there is no such setting; here are: command, languages, enabled, env, initializationOptions, settings, deadlineMs, markers, memoryMib
             diagnostics.servers.x: expected an object, got 1
-            nothing: there is no such setting; here are: commit, freshness, syntaxGate, read, diagnostics, formatter, output, parallel, permissions, guards, hooks, search, bash, saveBeforeBash"#]].assert_eq(&told.join("\n"));
+            nothing: there is no such setting; here are: commit, freshness, syntaxGate, read, diagnostics, formatter, output, parallel, permissions, guards, hooks, mcp, search, bash, saveBeforeBash"#]].assert_eq(&told.join("\n"));
         assert_eq!((settings.commit.echo_ms, settings.commit.rebases), (2000, 7));
         assert_eq!((settings.diagnostics.known_ms, settings.diagnostics.quiet_ms), (700, 100));
         assert_eq!(settings.diagnostics.servers["ruff"].deadline_ms, Some(9));

@@ -6,6 +6,7 @@ mod bridge;
 mod formatter;
 mod hooks;
 mod json;
+mod mcp;
 mod output;
 mod own;
 mod parse;
@@ -25,6 +26,7 @@ pub use bridge::BridgeSettings;
 pub use formatter::{FormatterMode, FormatterSettings};
 pub use hooks::{Hook, HookSettings, OnFailure};
 pub use json::object;
+pub use mcp::{McpCommand, McpServer, McpSettings, McpTools};
 pub use own::{Own, OwnFile, Text as OwnText};
 pub use parse::Remark;
 pub use permissions::{GuardSettings, Mode, PermissionSettings};
@@ -61,6 +63,8 @@ pub struct Settings {
     pub guards: GuardSettings,
     /// Commands that run before and after calls.
     pub hooks: HookSettings,
+    /// MCP servers.
+    pub mcp: McpSettings,
     /// Which files searches see.
     pub search: SearchSettings,
     /// Commands that agents run.
@@ -99,6 +103,7 @@ impl Settings {
             freshness: self.freshness.stricter(user.freshness),
             syntax_gate: self.syntax_gate.stricter(user.syntax_gate),
             formatter: self.formatter.within(&user.formatter),
+            mcp: self.mcp.within(&user.mcp),
             output: self.output.within(&user.output),
             parallel: self.parallel.within(&user.parallel),
             bash: self.bash.within(&user.bash),

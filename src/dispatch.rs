@@ -33,6 +33,7 @@ mod keep;
 mod late;
 mod lines;
 mod looking;
+mod mcp;
 mod names;
 mod nested;
 mod outputs;
@@ -153,6 +154,8 @@ pub struct Dispatch {
     joining: Joining,
     /// Descriptions that are about to be looked at anew.
     looking: looking::Looking,
+    /// MCP servers.
+    servers: mcp::Servers,
 }
 
 /// A call that has its place in its session's order and has not run yet. Dropped, it gives its place up.
@@ -293,6 +296,7 @@ impl Dispatch {
             joining: Joining::default(),
             looking: looking::Looking::default(),
             door: agents::Way::default(),
+            servers: mcp::Servers::default(),
             hooks: hooks::Runner::new(programs),
             own: own::Own::default(),
         })
@@ -309,13 +313,18 @@ impl Dispatch {
     pub fn list(self: &Arc<Self>, params: ListToolsParams) -> BoxFuture<'static, Arc<[ListedTool]>> {
         let session = self.session(params.session_id.as_deref());
         let mark = self.joining.mark();
-        if session.is_ready() && self.joining.past(mark) {
+        let servers = self.servers_in_list(params.include_deferred);
+        if session.is_ready() && self.joining.past(mark) && servers.is_none() {
             return std::future::ready(self.tools.list(&session, &params)).boxed();
         }
         let me = Arc::clone(self);
         async move {
             session.ready(&*me.workspace.ports.clock).await;
             me.joining.after(mark).await;
+            // Which there are may only be known now.
+            if let Some(servers) = me.servers_in_list(params.include_deferred) {
+                me.servers_listed(&servers, &session, params.include_deferred).await;
+            }
             me.tools.list(&session, &params)
         }
         .boxed()
@@ -328,6 +337,7 @@ impl Dispatch {
         let Admitted { session, call_id, lineage, .. } = &admitted;
         session.ready(&*self.workspace.ports.clock).await;
         self.joining.after(admitted.after).await;
+        self.servers_called(session, &params.name, &admitted.cancel).await;
         self.workspace.recovered().await;
         let settings = self.workspace.settings();
         let budget = Budget::new(&settings.output, session.wanted().max_bytes(params.max_bytes));

@@ -6,12 +6,14 @@
 mod absent;
 mod agents;
 mod asking;
+mod mcp;
 mod session_news;
 mod texts;
 
 pub use absent::Absent;
 pub use agents::{AgentStatus, RunAgentParams, RunAgentResult};
 pub use asking::{AskAnswer, AskOption, AskParams, AskQuestion, AskResult, AskSelected};
+pub use mcp::{ElicitAction, ElicitAnswer, ElicitMode, ElicitParams, SampleAnswer, SampleParams};
 pub use session_news::{ModeChanged, Todo, TodoPriority, TodoStatus, TodosChanged};
 pub use texts::{FormatParams, FormatResult, SaveFailure, SaveParams, SaveResult};
 
@@ -497,6 +499,16 @@ pub trait Editor: Send + Sync + 'static {
     /// Asks it to run an agent to its end. One that is no longer waited for is taken back.
     async fn run_agent(&self, params: RunAgentParams, deadline: Duration) -> Result<RunAgentResult, AskError> {
         let _ = (params, deadline);
+        Err(AskError::Unsupported)
+    }
+    /// Passes on what an MCP server asks a person for. A question that is no longer waited for is taken back.
+    async fn elicit(&self, params: ElicitParams) -> Result<ElicitAnswer, AskError> {
+        let _ = params;
+        Err(AskError::Unsupported)
+    }
+    /// Passes on what an MCP server asks a model for. A question that is no longer waited for is taken back.
+    async fn sample(&self, params: SampleParams) -> Result<SampleAnswer, AskError> {
+        let _ = params;
         Err(AskError::Unsupported)
     }
 }

@@ -21,6 +21,7 @@
 //! | [`sessions`] | 2 | what a session remembers |
 //! | [`jobs`] | 2 | work in the background, for panes to see and to stop |
 //! | [`tool`] | 3 | the slot: what a tool is, what it gets and what it gives back |
+//! | [`mcp`] | 4 | client of MCP servers, whose tools join ours |
 //! | [`tools`] | 5 | the table of tools, one file each |
 //! | [`dispatch`] | 6 | the life of a call, in one straight line |
 //! | [`server`] | 7 | the front: LSP and our own methods over stdio |
@@ -37,6 +38,7 @@ pub mod editor;
 pub mod fake_server;
 pub mod jobs;
 pub mod languages;
+pub mod mcp;
 pub mod outputs;
 pub mod patch;
 pub mod permissions;

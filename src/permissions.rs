@@ -178,6 +178,13 @@ pub enum Rule {
     /// Calls that start an agent, which is what their commands name, are asked about like writes; the agent may do what its
     /// session may.
     Agent,
+    /// Calls run on an MCP server.
+    Mcp {
+        /// The server declares that they change nothing.
+        reads: bool,
+        /// The user trusts the server, and it is what they trusted: nobody is asked.
+        trusted: bool,
+    },
     /// Nothing is known of the tool: a person is asked about each call.
     Unknown,
 }
@@ -220,10 +227,21 @@ impl Rule {
     /// Whether a person is asked, in general.
     pub fn requirement(self) -> Requirement {
         match self {
-            Rule::Read | Rule::Fetch | Rule::Session | Rule::Person => Requirement::Auto,
-            Rule::Write | Rule::ReadOrWrite | Rule::Memory | Rule::Agent => Requirement::Suggest,
-            Rule::Shell | Rule::Plan | Rule::Unknown => Requirement::Required,
+            Rule::Read | Rule::Fetch | Rule::Session | Rule::Person | Rule::Mcp { reads: true, trusted: true } => {
+                Requirement::Auto
+            }
+            Rule::Write
+            | Rule::ReadOrWrite
+            | Rule::Memory
+            | Rule::Agent
+            | Rule::Mcp { reads: false, trusted: true } => Requirement::Suggest,
+            Rule::Shell | Rule::Plan | Rule::Unknown | Rule::Mcp { trusted: false, .. } => Requirement::Required,
         }
+    }
+
+    /// Whether what a call reaches is all that is to be known of it.
+    fn known(self) -> bool {
+        !matches!(self, Rule::Unknown | Rule::Mcp { .. })
     }
 
     /// Whether its calls change or run something whatever they reach, as far as anybody knows.
@@ -239,6 +257,7 @@ impl Rule {
             | Rule::Memory
             | Rule::Plan
             | Rule::Agent => false,
+            Rule::Mcp { reads, .. } => !reads,
             Rule::Write | Rule::Unknown => true,
         }
     }

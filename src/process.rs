@@ -27,6 +27,7 @@ mod wire;
 
 pub use command::{Command, Confine, Ended, Input, Piece, Process, Running, Stream};
 pub use confine::confinement;
+pub use environment::inherited;
 pub use memory::resident;
 pub use others::{Other, exists, other, parent};
 pub use programs::{Played, PlayedPrograms, Programs, Started, SystemPrograms};

@@ -35,8 +35,10 @@ use crate::config::OwnFile;
 use crate::dispatch::Dispatch;
 use crate::editor::Editor;
 use crate::languages::Languages;
+use crate::mcp::Mcp;
 use crate::permissions::Trust;
 use crate::ports::Ports;
+use crate::process::{Programs, SystemPrograms};
 use crate::sessions::Sessions;
 use crate::workspace::{Documents, Workspace};
 
@@ -95,6 +97,12 @@ pub struct Parts {
 
 /// Puts everything together round an editor, real or not.
 pub fn assemble(ports: Ports, editor: Arc<dyn Editor>) -> Parts {
+    let programs = Arc::new(SystemPrograms::new(Arc::clone(&ports.clock)));
+    assemble_over(ports, editor, programs)
+}
+
+/// The same over any programs: MCP servers are started among these.
+pub fn assemble_over(ports: Ports, editor: Arc<dyn Editor>, programs: Arc<dyn Programs>) -> Parts {
     let documents = Arc::new(Documents::new());
     let trust = Arc::new(Trust::new());
     let sessions = Arc::new(Sessions::default());
@@ -102,5 +110,6 @@ pub fn assemble(ports: Ports, editor: Arc<dyn Editor>) -> Parts {
     let languages = Languages::new(ports.clone(), editor, &documents, Arc::clone(&trust));
     let dispatch =
         Dispatch::new(Arc::clone(&workspace), Arc::clone(&languages), Arc::clone(&sessions), Arc::clone(&trust));
+    dispatch.serve_mcp(Mcp::new(Arc::clone(&workspace), Arc::clone(&trust), programs, crate::ports::env));
     Parts { ports, documents, workspace, languages, trust, sessions, dispatch }
 }

@@ -345,6 +345,17 @@ pub trait Tool: Send + Sync + 'static {
     async fn run(&self, arguments: Self::Arguments, context: &Context) -> Result<Outcome, ToolError>;
 }
 
+/// Whether somebody vouches for what a call does, so that nobody is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Vouched {
+    /// Nobody does.
+    No,
+    /// Somebody did, for something else than what there is now: what that was, in words for a person.
+    Changed(String),
+    /// Somebody does.
+    Yes,
+}
+
 /// A tool whose argument type is forgotten: what the table, MCP servers and the editor's own tools have in common.
 #[async_trait]
 pub trait AnyTool: Send + Sync + 'static {
@@ -379,6 +390,16 @@ pub trait AnyTool: Send + Sync + 'static {
     /// JSON Schema of its structured answer, if it declares one.
     fn output_schema(&self) -> Option<Value> {
         None
+    }
+    /// What consent to a call is bound to besides what it reaches, in lines for a person: who runs it, and what it is there.
+    fn bound_to(&self, arguments: &Value) -> Vec<String> {
+        let _ = arguments;
+        Vec::new()
+    }
+    /// Whether somebody vouches for a call in a session. Counts for tools of MCP servers.
+    fn vouched(&self, arguments: &Value, session: &Session) -> Vouched {
+        let _ = (arguments, session);
+        Vouched::No
     }
     /// See [`Tool::access`]; arguments that do not fit reach nothing.
     fn access(&self, arguments: &Value) -> Access;

@@ -1,6 +1,7 @@
 //! Without an editor: the tools on the files of a folder, for one client of MCP that started us. Whoever has to consent is
 //! asked through the client, where it can ask.
 
+mod own;
 mod person;
 
 use std::path::PathBuf;
@@ -14,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::config::Settings;
+use crate::config::{OwnFile, Settings};
 use crate::editor::Editor;
 use crate::ports::{FileKind, Ports};
 use crate::server::{Parts, Rooms, assemble};
@@ -52,8 +53,10 @@ pub struct Alone {
     pub asks_roots: bool,
     /// Folders to trust, canonical.
     pub trusted: Vec<PathBuf>,
-    /// The user's settings.
+    /// The user's settings; of these only the allow rules count, beside its own, where there is a file.
     pub settings: Settings,
+    /// The user's own settings file; absent: none is read.
+    pub own_file: Option<OwnFile>,
     /// Where the journal of changes of several files and long outputs are; absent: nowhere.
     pub state_dir: Option<PathBuf>,
     /// Nothing is learned from this run, so that the same run gives the same results.
@@ -73,12 +76,14 @@ where
     for folder in &alone.trusted {
         parts.trust.set(folder, true);
     }
-    if let Some(folder) = &alone.state_dir {
-        parts.dispatch.spill_to(folder, &parts.ports);
-    }
+    parts.dispatch.spill_to(alone.state_dir.as_deref(), &parts.ports);
     parts.workspace.set_state_dir(alone.state_dir.clone());
     parts.workspace.set_settings(Arc::new(alone.settings.clone()));
     let rooms = Rooms::of(&parts);
+    if let Some(file) = &alone.own_file {
+        own::heed(file.clone(), alone.settings.clone(), alone.trusted.clone(), &parts, &rooms);
+    }
+    let dispatch = Arc::clone(&parts.dispatch);
     let (keeper, entrance) = entrance();
     let host = Desk { parts, rooms: rooms.clone(), alone, person, keeper };
     host.work_in(vec![host.alone.root.clone()]);
@@ -100,6 +105,7 @@ where
         }
     };
     tokio::join!(resting, rooms.sources.shutdown(SERVERS_GRACE));
+    dispatch.forget_outputs().await;
 }
 
 /// What stands in the place of an editor.
@@ -118,6 +124,8 @@ impl Desk {
         workspace.set_roots(Roots { folders });
         workspace.recover();
         self.rooms.sources.configure(workspace.settings(), &workspace.roots(), self.alone.repeatable);
+        Arc::clone(&self.rooms.calls).look_again();
+        self.rooms.calls.configured();
     }
 
     /// Works in the folders that the client names, if it can and does name some.

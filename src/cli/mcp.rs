@@ -11,7 +11,7 @@ use ropewalk::tool::{SOCKET_VARIABLE, TOKEN_VARIABLE};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::{Common, complain, state_dir, told_to_end};
+use super::{Common, complain, own_file, state_dir, told_to_end};
 
 /// `ropewalk mcp`
 #[derive(Debug, Args)]
@@ -104,6 +104,7 @@ async fn alone(common: &Common, words: Mcp, root: PathBuf) -> u8 {
         asks_roots: words.root.is_none(),
         trusted: common.trust.iter().filter_map(|folder| SystemDisk.canonicalize(folder).ok()).collect(),
         settings,
+        own_file: own_file(common),
         state_dir: state_dir(common),
         repeatable: common.ephemeral,
     };

@@ -14,6 +14,9 @@ const AGENTS: &str = "agents";
 /// Commands by language, taken as a whole.
 const FORMATTERS: &str = "formatter.commands";
 
+/// MCP servers by name, taken as a whole: the room that starts them reads each by itself.
+const MCP_SERVERS: &str = "mcp.servers";
+
 /// The settings of which nothing may be lost: see [`super::PermissionSettings::broken`].
 const PERMISSIONS: &str = "permissions";
 
@@ -287,6 +290,7 @@ impl Overlay {
 fn opaque(path: &str) -> bool {
     path == FORMATTERS
         || path.strip_prefix(AGENTS).is_some_and(|rest| rest.ends_with(".env"))
+        || path == MCP_SERVERS
         || path.strip_prefix(SERVERS).is_some_and(|rest| {
             [".env", ".initializationOptions", ".settings"].iter().any(|end| rest.ends_with(end)) && rest.len() > 1
         })
@@ -359,7 +363,7 @@ mod tests {
             diagnostics.knownMs: -1 does not fit: invalid value: integer `-1`, expected u64
             diagnostics.servers.ruff.comand: there is no such setting; here are: command, languages, enabled, env, initializationOptions, settings, deadlineMs, markers, memoryMib
             diagnostics.servers.x: expected an object, got 1
-            nothing: there is no such setting; here are: agents, commit, freshness, syntaxGate, read, diagnostics, formatter, output, parallel, permissions, guards, hooks, search, bash, bridge, saveBeforeBash, skills, web"#]].assert_eq(&told.join("\n"));
+            nothing: there is no such setting; here are: agents, commit, freshness, syntaxGate, read, diagnostics, formatter, output, parallel, permissions, guards, hooks, mcp, search, bash, bridge, saveBeforeBash, skills, web"#]].assert_eq(&told.join("\n"));
         assert_eq!((settings.commit.echo_ms, settings.commit.rebases), (2000, 7));
         assert_eq!((settings.diagnostics.known_ms, settings.diagnostics.quiet_ms), (700, 100));
         assert_eq!(settings.diagnostics.servers["ruff"].deadline_ms, Some(9));

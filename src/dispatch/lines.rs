@@ -171,6 +171,7 @@ impl super::Dispatch {
     pub fn trust_ended(&self, folder: &Path) {
         let ended = |runs_in: &Path| runs_in.starts_with(folder) && !self.trust.covers(runs_in);
         self.jobs.stop_where(ended, &format!("{} is not trusted any more", folder.display()));
+        self.configured();
     }
 }
 

@@ -12,7 +12,7 @@ use crate::permissions::{
 };
 use crate::sessions::Session;
 use crate::text::{BOM, Text, diff};
-use crate::tool::{Access, Context, ErrorKind, Plan, ToolError};
+use crate::tool::{Access, Context, ErrorKind, Plan, ToolError, Vouched};
 use crate::workspace::commit::Rewrite;
 use crate::workspace::{Fate, FileChange, Key, Preview, Refusal, RefusalKind, Rewritten, Target, Workspace};
 
@@ -35,6 +35,10 @@ pub(super) struct Outline {
     credential: Option<&'static str>,
     /// Where a text of the turn came from that came from elsewhere, where that matters.
     external: Option<String>,
+    /// What consent is bound to besides.
+    bound: Vec<String>,
+    /// Whether somebody vouches for it.
+    vouched: Vouched,
     /// What is held back besides the user's rules.
     held_back: HeldBack,
     /// The trust that its command lines were judged by.
@@ -114,14 +118,18 @@ pub(super) async fn outline(
             access.hosts.push(host.clone());
         }
     }
-    let leaves = !access.hosts.is_empty()
+    let leaves = matches!(entry.rule, Rule::Mcp { .. })
+        || !access.hosts.is_empty()
         || lines.iter().any(|line| line.analysis.network)
         || writes.iter().any(|target| !target.inside);
     let credential = leaves.then(|| held(arguments)).flatten();
     let remembers = !access.memories.is_empty();
     let external = remembers.then(|| context.session.heard_from(turn)).flatten();
+    let bound = entry.tool.bound_to(arguments).iter().map(|line| visible(line)).collect();
+    let vouched = entry.tool.vouched(arguments, &context.session);
     let judgement = Judgement::unknown(entry.rule);
-    let mut outline = Outline { reads, writes, access, lines, credential, external, held_back, footing, judgement };
+    let mut outline =
+        Outline { reads, writes, access, lines, credential, external, bound, vouched, held_back, footing, judgement };
     outline.judgement = judged(entry, context, &outline);
     Ok(outline)
 }
@@ -190,7 +198,12 @@ fn ends(change: &FileChange) -> Vec<&Target> {
 
 fn judged(entry: &Entry, context: &Context, outline: &Outline) -> Judgement {
     let (reach, policy) = (outline.reach(entry.rule), policy(context, &outline.held_back));
-    let usual = judge(entry.traits().name, entry.rule, &reach, &policy);
+    let mut usual = judge(entry.traits().name, outline.rule(entry), &reach, &policy);
+    if let Vouched::Changed(what) = &outline.vouched
+        && usual.decision == DecisionKind::Ask
+    {
+        usual.reason = format!("{}: {what}", usual.reason);
+    }
     let writes = matches!(entry.rule, Rule::Write | Rule::ReadOrWrite) && !reach.writes.is_empty();
     let only_writes = writes && reach.commands.is_empty() && reach.hosts.is_empty();
     if usual.decision != DecisionKind::Ask || !only_writes || !context.workspace.proposes() {
@@ -203,7 +216,7 @@ fn judged(entry: &Entry, context: &Context, outline: &Outline) -> Judgement {
 
 /// The allow rule that would let a call pass that is asked about, if one rule can say so.
 pub(super) fn suggested(entry: &Entry, context: &Context, outline: &Outline) -> Option<String> {
-    suggest(entry.traits().name, entry.rule, &outline.reach(entry.rule), &policy(context, &outline.held_back))
+    suggest(entry.traits().name, outline.rule(entry), &outline.reach(entry.rule), &policy(context, &outline.held_back))
 }
 
 fn policy(context: &Context, held_back: &HeldBack) -> Policy {
@@ -285,6 +298,14 @@ fn places(targets: &[Target], names: &[String]) -> Vec<Place> {
 }
 
 impl Outline {
+    /// The rule for the call: that of its tool, unless that hangs on who vouches for it.
+    fn rule(&self, entry: &Entry) -> Rule {
+        match entry.rule {
+            Rule::Mcp { reads, .. } => Rule::Mcp { reads, trusted: self.vouched == Vouched::Yes },
+            rule => rule,
+        }
+    }
+
     /// What the call reaches, for the decision on it.
     fn reach(&self, rule: Rule) -> Reach {
         Reach {
@@ -315,7 +336,7 @@ impl Outline {
         });
         let mut seen = HashSet::new();
         let mut targets: Vec<String> = files.chain(programs).filter(|shown| seen.insert(shown.clone())).collect();
-        targets.extend(self.access.commands.iter().chain(&self.access.hosts).cloned());
+        targets.extend(self.access.commands.iter().chain(&self.access.hosts).chain(&self.bound).cloned());
         targets.extend(self.access.memories.iter().map(|memory| format!("memory {memory}")));
         targets.iter().map(|target| visible(target)).collect()
     }
@@ -354,7 +375,7 @@ impl Outline {
             return format!("{parts:?}");
         }
         let parts = (tool, reached(&self.reads), reached(&self.writes), others, &self.access.hosts);
-        format!("{parts:?}")
+        if self.bound.is_empty() { format!("{parts:?}") } else { format!("{parts:?} {:?}", self.bound) }
     }
 
     /// What one consent covers of it, for a person to see: as [`Outline::targets`], commands by how they begin.
@@ -415,9 +436,9 @@ impl Proposal {
         };
         let commands = self.outline.lines.iter().map(|line| (line.workdir.clone(), line.programs.clone())).collect();
         let access = &self.outline.access;
+        let said = access.commands.iter().chain(&access.hosts).chain(&self.outline.bound).chain(&access.memories);
         // Who agreed before a text came from elsewhere did not agree to what that may want.
-        let said = access.commands.iter().chain(&access.hosts).chain(&access.memories).chain(&self.outline.external);
-        let said = said.cloned().collect();
+        let said = said.chain(&self.outline.external).cloned().collect();
         Consented { targets, lines, commands, said }
     }
 

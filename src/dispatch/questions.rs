@@ -56,7 +56,7 @@ impl Footprint {
             writes: outline.writes.clone(),
             opaque: !outline.access.commands.is_empty()
                 || traits.capabilities.contains(&Capability::ExecutesCode)
-                || call.entry.rule == Rule::Unknown,
+                || matches!(call.entry.rule, Rule::Unknown | Rule::Mcp { reads: false, .. }),
         }
     }
 

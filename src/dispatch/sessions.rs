@@ -260,6 +260,7 @@ impl Dispatch {
             output_bytes: session.outputs().bytes(),
             guards: self.guards.status(&session.id),
             store: session.kept(),
+            mcp: self.mcp_status(),
         }
     }
 

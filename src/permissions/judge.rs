@@ -64,6 +64,17 @@ fn usual(rule: Rule, reach: &Reach, policy: &Policy) -> (Judgement, Ground) {
     if rule == Rule::Unknown {
         return ask("nothing is known of what this tool does".to_owned(), Risk::High, true);
     }
+    if let Rule::Mcp { reads, trusted } = rule {
+        if let Some(what) = reach.credential {
+            return on(Ground::Grave, format!("what looks like {what} would go to an MCP server"), Risk::High, true);
+        }
+        let risk = if reads { Risk::Medium } else { Risk::High };
+        if !trusted {
+            return ask("it runs on an MCP server, which is not trusted".to_owned(), risk, false);
+        }
+        let reason = "it runs on an MCP server that the user trusts".to_owned();
+        return (judged(DecisionKind::Allow, reason, risk, false), Ground::Other);
+    }
     if rule == Rule::Plan {
         return ask(
             "the plan is done, and with consent to it the session leaves plan mode".to_owned(),

@@ -40,7 +40,7 @@ impl Policy {
     /// The decision on a call that has been judged by what it reaches alone (on this ground).
     pub(super) fn refine(&self, tool: &str, rule: Rule, reach: &Reach, usual: &Judgement, ground: Ground) -> Judgement {
         let roots = self.roots.as_deref();
-        let subject = Subject { tool, reach, known: rule != Rule::Unknown, bases: &self.bases, roots };
+        let subject = Subject { tool, reach, known: rule.known(), bases: &self.bases, roots };
         let changes = rule.changes()
             || !reach.writes.is_empty()
             || !reach.commands.is_empty()
@@ -219,6 +219,7 @@ mod tests {
     fn modes() {
         use DecisionKind::{Allow, Ask, Deny};
         let unknown = ("mcp__x__y", Rule::Unknown, Reach::default());
+        let mcp = |reads, trusted| ("mcp__x__y", Rule::Mcp { reads, trusted }, Reach::default());
         let todos = ("todowrite", Rule::Session, Reach::default());
         // What only looks is a read, with whatever tool; what a plan adds to the names of a call counts like these.
         let lsp = |written: &[&str], commands: &[&str]| {
@@ -237,6 +238,10 @@ mod tests {
             (write("/w/.git/config"), [Ask, Ask, Ask, Deny, Deny]),
             (unknown, [Allow, Ask, Ask, Deny, Deny]),
             (runs, [Allow, Ask, Ask, Deny, Deny]),
+            (mcp(false, false), [Allow, Ask, Ask, Deny, Deny]),
+            (mcp(true, false), [Allow, Ask, Ask, Ask, Ask]),
+            (mcp(false, true), [Allow, Allow, Ask, Deny, Deny]),
+            (mcp(true, true), [Allow; 5]),
             (todos, [Allow; 5]),
             (lsp(&[], &[]), [Allow; 5]),
             (lsp(&["/w/a", "/w/b"], &[]), [Allow, Allow, Ask, Deny, Deny]),

@@ -253,6 +253,9 @@ impl Front {
                 }
             };
             Arc::clone(&self.rooms.calls).file_changed(&uri);
+            if uri.ends_with("mcp.json") {
+                self.rooms.calls.configured();
+            }
             self.rooms.sources.file_changed(&FileChanged { uri, kind, by: Origin::User });
         }
     }
@@ -299,6 +302,7 @@ impl Front {
         let workspace = &self.rooms.workspace;
         self.rooms.sources.configure(workspace.settings(), &workspace.roots(), self.repeatable);
         self.rooms.context.configured();
+        self.rooms.calls.configured();
     }
 
     /// Trusts a folder, or no longer.
@@ -310,6 +314,7 @@ impl Front {
         if !trusted {
             self.rooms.calls.trust_ended(folder);
         }
+        self.rooms.calls.configured();
     }
 
     /// What a folder was trusted for is so no more.
@@ -319,6 +324,7 @@ impl Front {
         self.rooms.sources.trust_changed();
         self.describe_again();
         self.rooms.calls.trust_ended(folder);
+        self.rooms.calls.configured();
     }
 
     fn folder(&self, uri: &str) -> Option<PathBuf> {

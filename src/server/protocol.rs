@@ -17,9 +17,10 @@ use crate::dispatch::{
     UnregisterToolsResult,
 };
 use crate::editor::{
-    ApprovalsChanged, ApproveParams, ApproveResult, AskParams, AskResult, ChangesChanged, FileChanged, FormatParams,
-    FormatResult, JobInfo, JobsChanged, ModeChanged, Resync, RunAgentParams, RunAgentResult, RunToolParams,
-    RunToolResult, SaveParams, SaveResult, TodosChanged, ToolEvent, ToolsChanged,
+    ApprovalsChanged, ApproveParams, ApproveResult, AskParams, AskResult, ChangesChanged, ElicitAnswer, ElicitParams,
+    FileChanged, FormatParams, FormatResult, JobInfo, JobsChanged, ModeChanged, Resync, RunAgentParams, RunAgentResult,
+    RunToolParams, RunToolResult, SampleAnswer, SampleParams, SaveParams, SaveResult, TodosChanged, ToolEvent,
+    ToolsChanged,
 };
 use crate::jobs::JobOutput;
 use crate::languages::{DiagnosticsReport, Forwarded, ProgressKind, SourceName};
@@ -127,6 +128,10 @@ pub const UNREGISTER_TOOLS: &str = "ropewalk/unregisterTools";
 pub const RUN_AGENT: &str = "ropewalk/runAgent";
 /// `ropewalk/runTool`
 pub const RUN_TOOL: &str = "ropewalk/runTool";
+/// `ropewalk/elicit`
+pub const ELICIT: &str = "ropewalk/elicit";
+/// `ropewalk/sample`
+pub const SAMPLE: &str = "ropewalk/sample";
 /// `ropewalk/toolsChanged`
 pub const TOOLS_CHANGED: &str = "ropewalk/toolsChanged";
 
@@ -221,6 +226,7 @@ pub const METHODS: &[Method] = &[
     notification::<DidChangeTrustParams>(DID_CHANGE_TRUST, Direction::ToSidecar),
     request::<DidShowParams, DidShowResult>(DID_SHOW, Direction::ToSidecar),
     request::<DocumentTextParams, DocumentText>(DOCUMENT_TEXT, Direction::ToSidecar),
+    request::<ElicitParams, ElicitAnswer>(ELICIT, Direction::ToEditor),
     request::<EndTurnParams, ()>(END_TURN, Direction::ToSidecar),
     notification::<FilesChangedParams>(FILES_CHANGED, Direction::ToEditor),
     request::<ForgetParams, ForgetResult>(FORGET, Direction::ToSidecar),
@@ -243,6 +249,7 @@ pub const METHODS: &[Method] = &[
     request::<DocumentParams, Resync>(RESYNC, Direction::ToEditor),
     request::<RunAgentParams, RunAgentResult>(RUN_AGENT, Direction::ToEditor),
     request::<RunToolParams, RunToolResult>(RUN_TOOL, Direction::ToEditor),
+    request::<SampleParams, SampleAnswer>(SAMPLE, Direction::ToEditor),
     request::<SaveParams, SaveResult>(SAVE, Direction::ToEditor),
     request::<SetModeParams, Effective>(SET_MODE, Direction::ToSidecar),
     request::<SettleParams, SettleResult>(SETTLE, Direction::ToSidecar),

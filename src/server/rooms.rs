@@ -127,6 +127,8 @@ pub trait Calls: Send + Sync + 'static {
     fn file_changed(self: Arc<Self>, uri: &str) {
         let _ = uri;
     }
+    /// The settings, the folders, trust in them, or files that name servers are others.
+    fn configured(&self) {}
     /// A folder is not trusted any more: what goes on there in the background ends.
     fn trust_ended(&self, folder: &Path) {
         let _ = folder;
@@ -301,6 +303,10 @@ impl Calls for Dispatch {
 
     fn file_changed(self: Arc<Self>, uri: &str) {
         Dispatch::file_changed(&self, uri);
+    }
+
+    fn configured(&self) {
+        Dispatch::configured(self);
     }
 
     fn tool_input(&self, piece: ToolInputParams) {

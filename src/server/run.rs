@@ -10,6 +10,7 @@ use tracing::{info, warn};
 use crate::bridge::Bridge;
 use crate::editor::{Editor, Loudness, News};
 use crate::ports::Ports;
+use crate::tool::Door;
 
 use super::backend::Backend;
 use super::front::Front;
@@ -41,6 +42,9 @@ where
         kept = Some((Arc::clone(&parts.sessions), Arc::clone(&parts.workspace), Arc::clone(&parts.dispatch)));
         let rooms = Rooms::of(&parts);
         bridge = meeting.map(|folder| Bridge::open(&rooms, &parts, folder, announces));
+        if let Some(bridge) = &bridge {
+            parts.dispatch.set_door(Arc::clone(bridge) as Arc<dyn Door>);
+        }
         rooms
     })
     .await;

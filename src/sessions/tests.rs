@@ -1,6 +1,7 @@
 //! Sessions: opened once, dropped when idle, brought back in order.
 
 use super::*;
+use crate::config::{Mode, Settings};
 use crate::editor::TodoStatus;
 use crate::outputs::{Index, NewOutput, Spilled};
 use crate::ports::SystemClock;

@@ -32,6 +32,7 @@ mod late;
 mod lost;
 mod lsp;
 mod many;
+mod mcp;
 mod memory;
 mod monitor;
 mod multi;

@@ -36,6 +36,11 @@ NODE = {
     "codex": {"@openai/codex": "0.171.0"},
     # The agent in a terminal that joins an editor.
     "mcp-client": {"@modelcontextprotocol/sdk": "1.32.2"},
+    # MCP servers.
+    "mcp": {
+        "@modelcontextprotocol/server-everything": "2026.8.31",
+        "@modelcontextprotocol/server-filesystem": "2026.8.31",
+    },
 }
 
 # What benches compare with: ripgrep, packed as a wheel, and fd, built from its crate.
@@ -46,7 +51,7 @@ PARTS = {
     "agents": ["codex"],
     "peers": ["peers"],
     "editors": ["py", "nvim", "mcp-client"],
-    "servers": ["py", "npm", "tsgo"],
+    "servers": ["py", "npm", "tsgo", "mcp"],
 }
 
 
@@ -161,7 +166,7 @@ def main():
             link_nvim(root)
         if "peers" in parts:
             install_peers(root)
-        for part in ("npm", "tsgo", "codex", "mcp-client"):
+        for part in ("npm", "tsgo", "codex", "mcp", "mcp-client"):
             if part in parts:
                 install_node(root, part)
 

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::{BEHIND, Outbox, news};
 use crate::editor::{
     Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, AskParams, AskResult, Ear, EditReply, Editor,
-    FormatParams, FormatResult, News, Resync, Review, RunAgentParams, RunAgentResult, RunToolParams, RunToolResult,
-    SaveParams, SaveResult,
+    ElicitAnswer, ElicitParams, FormatParams, FormatResult, News, Resync, Review, RunAgentParams, RunAgentResult,
+    RunToolParams, RunToolResult, SampleAnswer, SampleParams, SaveParams, SaveResult,
 };
 use crate::server::protocol;
 use crate::text::TextEdit;
@@ -117,6 +117,20 @@ impl Editor for Outbox {
             return Err(AskError::Unsupported);
         }
         self.ask_as(protocol::RUN_AGENT, json!(params), Some(deadline)).await
+    }
+
+    async fn elicit(&self, params: ElicitParams) -> Result<ElicitAnswer, AskError> {
+        if !self.abilities().elicit {
+            return Err(AskError::Unsupported);
+        }
+        self.ask_as(protocol::ELICIT, json!(params), None).await
+    }
+
+    async fn sample(&self, params: SampleParams) -> Result<SampleAnswer, AskError> {
+        if !self.abilities().sample {
+            return Err(AskError::Unsupported);
+        }
+        self.ask_as(protocol::SAMPLE, json!(params), None).await
     }
 
     fn is_behind(&self) -> bool {

@@ -213,68 +213,68 @@ mod tests {
         check(
             &page,
             &asked(Format::Markdown),
-            expect![[r#"
+            expect![[r"
             HTTP 200 OK
             https://example.org/a
             text/html; charset=iso-8859-1
 
             Title: T
 
-            bü [c](https://example.org/b)"#]],
+            bü [c](https://example.org/b)"]],
         );
         check(
             &page,
             &asked(Format::Text),
-            expect![[r#"
+            expect![[r"
             HTTP 200 OK
             https://example.org/a
             text/html; charset=iso-8859-1
 
             Title: T
 
-            bü c"#]],
+            bü c"]],
         );
         check(
             &page,
             &asked(Format::Raw),
-            expect![[r#"
+            expect![[r"
             HTTP 200 OK
             https://example.org/a
             text/html; charset=iso-8859-1
 
-            <title>T</title><p>bü <a href=b>c</a>"#]],
+            <title>T</title><p>bü <a href=b>c</a>"]],
         );
         check(
             &Fetched { cut: true, ..fetched("text/plain", b"abc") },
             &asked(Format::Markdown),
-            expect![[r#"
+            expect![[r"
             HTTP 200 OK
             https://example.org/a
             text/plain
 
             abc
 
-            (Only the first 3 bytes were read; a larger `max_bytes` (up to 10485760) reads more.)"#]],
+            (Only the first 3 bytes were read; a larger `max_bytes` (up to 10485760) reads more.)"]],
         );
         check(
             &fetched("application/pdf", b"%PDF-1.7"),
             &asked(Format::Markdown),
-            expect![[r#"
+            expect![[r"
             HTTP 200 OK
             https://example.org/a
             application/pdf
 
-            A PDF. No text is taken out of PDFs here; where a command may be run, `curl` fetches it into a file and `pdftotext -layout FILE -` shows its text."#]],
+            A PDF. No text is taken out of PDFs here; where a command may be run, `curl` fetches it into a file and `pdftotext -layout FILE -` shows its text."]],
         );
         check(
             &fetched("application/zip", b"PK\x03\x04\0"),
             &asked(Format::Raw),
-            expect![[r#"
+            expect![[r"
             HTTP 200 OK
             https://example.org/a
             application/zip
 
-            This is no text, and is not shown; where a command may be run, `curl` fetches it into a file."#]],
+            This is no text, and is not shown; where a command may be run, `curl` fetches it into a file."]],
         );
         check(
             &fetched("text/html", b""),
@@ -293,12 +293,12 @@ mod tests {
         check(
             &leads,
             &asked(Format::Text),
-            expect![[r#"
+            expect![[r"
             HTTP 302 Found
             https://example.org/a
             text/html
 
-            It leads to https://other.org/, which is another machine or sends something, and was not asked about. To go on, call webfetch with that URL."#]],
+            It leads to https://other.org/, which is another machine or sends something, and was not asked about. To go on, call webfetch with that URL."]],
         );
     }
 

@@ -179,7 +179,7 @@ mod tests {
         #[test]
         fn cleaning_twice_is_cleaning_once(text in "\\PC*") {
             let (once, _) = seen(&text);
-            prop_assert_eq!(seen(&once), (once.clone(), 0));
+            prop_assert_eq!(seen(&once), (once, 0));
         }
 
         #[test]

@@ -213,7 +213,7 @@ mod tests {
         let (writer, mut reader) = tokio::io::duplex(10);
         drop(output);
         let mut read = Vec::new();
-        let (_, count) = tokio::join!(drain.run(writer), reader.read_to_end(&mut read));
+        let ((), count) = tokio::join!(drain.run(writer), reader.read_to_end(&mut read));
         assert_eq!((count.unwrap(), backlog.bytes()), (1000, 0));
     }
 }

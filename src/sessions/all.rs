@@ -189,10 +189,10 @@ impl All {
         let standing = self.standing(&root, store.as_ref());
         let memories = self.memories(&root, store.as_ref());
         let session = match store {
-            None => Arc::new(Session { above, memories, ..Session::with(id, standing, Parts::here(), None) }),
+            None => Arc::new(Session { memories, above, ..Session::with(id, standing, Parts::here(), None) }),
             Some(store) => {
                 let session = Session::with(id, standing, Parts::awaited(), Some(store.clone()));
-                let session = Arc::new(Session { above, memories, ..session });
+                let session = Arc::new(Session { memories, above, ..session });
                 let restored = Arc::downgrade(&session);
                 store.load(
                     session.owner(),

@@ -218,8 +218,11 @@ fn nothing(all: &[Memory], kind: Option<MemoryKind>, name: &str, context: &Conte
     let asked = kind.map_or_else(|| name.to_owned(), |kind| id(kind, name));
     let mut message = format!("There is no memory {asked}; nothing was deleted.");
     let trusted = context.trust.covers(Path::new(context.session.memories().root()));
-    let near: Vec<String> =
-        ranked(all, None, &found::words(name)).into_iter().take(3).map(|memory| memory.id()).collect();
+    let near: Vec<String> = ranked(all, None, &found::words(name))
+        .into_iter()
+        .take(3)
+        .map(super::super::sessions::memories::Memory::id)
+        .collect();
     if trusted && !near.is_empty() {
         let _ = write!(message, " Perhaps you mean {}.", near.join(" or "));
     }

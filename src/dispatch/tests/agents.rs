@@ -258,7 +258,7 @@ async fn one_is_asked_about_like_a_write_and_reads_in_plan_mode() {
     assert_eq!(failed(&call_in(&desk, &child, "write", write).await).0, Some(ErrorKind::Denied));
     end.send(done("seen")).unwrap();
     assert_eq!(running.await.unwrap().status, Status::Ok);
-    let (denied, _) = (Settings::parse(&json!({ "permissions": { "deny": ["agent(codex)"] } })), ());
+    let (denied, ()) = (Settings::parse(&json!({ "permissions": { "deny": ["agent(codex)"] } })), ());
     desk.workspace.set_settings(Arc::new(denied.0));
     set_mode(&desk, "default", Mode::Build).await;
     let result = agent(&desk, json!({ "prompt": "look", "agent_type": "codex" })).await;

@@ -46,18 +46,17 @@ pub(super) fn expand(body: &str, given: Option<&str>, folder: &str) -> Expanded 
                 used |= given.is_some();
                 text.push_str(given.unwrap_or_default());
             }
-            Place::Word(index) => match words.get(index) {
-                Some(word) => {
+            Place::Word(index) => {
+                if let Some(word) = words.get(index) {
                     used = true;
                     text.push_str(word);
-                }
-                None => {
+                } else {
                     if index < TOLD && !missing.contains(&(index + 1)) {
                         missing.push(index + 1);
                     }
                     text.push_str(&rest[..len]);
                 }
-            },
+            }
         }
         rest = &rest[len..];
     }

@@ -88,10 +88,8 @@ impl TokenSink for Results {
                     state.within = Some((Part::Text, tag.name.to_string()));
                 }
             }
-            Token::TagToken(tag) => {
-                if state.within.as_ref().is_some_and(|(_, name)| **name == *tag.name) {
-                    state.within = None;
-                }
+            Token::TagToken(tag) if state.within.as_ref().is_some_and(|(_, name)| **name == *tag.name) => {
+                state.within = None;
             }
             Token::CharacterTokens(text) => {
                 let part = state.within.as_ref().map(|(part, _)| *part);

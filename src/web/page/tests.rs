@@ -23,7 +23,7 @@ fn what_a_reader_reads() {
          <a href='../x?a=1&b=2'>link</a>, <code>a_b</code>.<p>Two<br>lines <span>in</span> a span<ul><li>a<li>b<ul><li>c</ul></ul>\
          <ol start=3><li>x</li></ol><pre><code class='hl language-rust'>fn main() {\n    a &lt; b\n}</code></pre>\
          <blockquote>said</blockquote><img src=i.png alt=Picture><img src=j.png><footer>imprint</footer>",
-        expect![[r#"
+        expect![[r"
             # Title
 
             One **bold** and *soft* [link](https://example.org/x?a=1&b=2), `a_b`.
@@ -45,8 +45,8 @@ fn what_a_reader_reads() {
 
             > said
 
-            ![Picture](https://example.org/docs/i.png)"#]],
-        expect![[r#"
+            ![Picture](https://example.org/docs/i.png)"]],
+        expect![[r"
             Title
 
             One bold and soft link, a_b.
@@ -65,7 +65,7 @@ fn what_a_reader_reads() {
                 a < b
             }
 
-            said"#]],
+            said"]],
     );
     assert_eq!(page("<title> A &amp;\n B </title>x", Form::Text).title, "A & B");
 }
@@ -75,7 +75,7 @@ fn tables() {
     check(
         "<table><caption>Sizes</caption><thead><tr><th>Name<th>Size</thead><tbody><tr><td>a|b<td><p>1<p>2<tr><th>c<td>\
          <table><tr><td>in</table></table>after",
-        expect![[r#"
+        expect![[r"
             Sizes
 
             | Name |Size |
@@ -83,8 +83,8 @@ fn tables() {
             | a\|b |1 2 |
             | c |\| in \| \| --- \| |
 
-            after"#]],
-        expect![[r#"
+            after"]],
+        expect![[r"
             Sizes
             Name	Size
             a|b
@@ -97,7 +97,7 @@ fn tables() {
 
             in
 
-            after"#]],
+            after"]],
     );
 }
 

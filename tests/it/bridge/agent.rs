@@ -77,13 +77,12 @@ impl ClientHandler for Agent {
     ) -> Result<ElicitResult, ErrorData> {
         let request = serde_json::to_value(&request).unwrap();
         self.hear(Heard::Asked(request["message"].as_str().unwrap_or_default().to_owned()));
-        match &self.manner.answer {
-            Some(answer) => Ok(serde_json::from_value(answer.clone()).unwrap()),
-            None => {
-                context.ct.cancelled().await;
-                *self.taken_back.lock().unwrap() += 1;
-                Err(ErrorData::internal_error("taken back", None))
-            }
+        if let Some(answer) = &self.manner.answer {
+            Ok(serde_json::from_value(answer.clone()).unwrap())
+        } else {
+            context.ct.cancelled().await;
+            *self.taken_back.lock().unwrap() += 1;
+            Err(ErrorData::internal_error("taken back", None))
         }
     }
 

@@ -32,6 +32,7 @@ mod joining;
 mod keep;
 mod late;
 mod lines;
+mod listing;
 mod looking;
 mod mcp;
 mod names;
@@ -60,7 +61,6 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -300,34 +300,6 @@ impl Dispatch {
             hooks: hooks::Runner::new(programs),
             own: own::Own::default(),
         })
-    }
-
-    /// The tools, sorted, byte for byte the same each time.
-    pub fn list_tools(&self, params: &ListToolsParams) -> Vec<ToolInfo> {
-        let session = self.session(params.session_id.as_deref());
-        self.tools.listed(&session, params.include_deferred).iter().map(|entry| entry.info()).collect()
-    }
-
-    /// The tools in the form that was asked for; made once for as long as it is the same. It is the list of now, unless
-    /// what was kept of the session, or tools that came before, are still awaited.
-    pub fn list(self: &Arc<Self>, params: ListToolsParams) -> BoxFuture<'static, Arc<[ListedTool]>> {
-        let session = self.session(params.session_id.as_deref());
-        let mark = self.joining.mark();
-        let servers = self.servers_in_list(params.include_deferred);
-        if session.is_ready() && self.joining.past(mark) && servers.is_none() {
-            return std::future::ready(self.tools.list(&session, &params)).boxed();
-        }
-        let me = Arc::clone(self);
-        async move {
-            session.ready(&*me.workspace.ports.clock).await;
-            me.joining.after(mark).await;
-            // Which there are may only be known now.
-            if let Some(servers) = me.servers_in_list(params.include_deferred) {
-                me.servers_listed(&servers, &session, params.include_deferred).await;
-            }
-            me.tools.list(&session, &params)
-        }
-        .boxed()
     }
 
     /// Runs an admitted call to its one result, whatever happens: cancel, panic, deadline.

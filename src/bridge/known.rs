@@ -136,14 +136,14 @@ mod tests {
 
     #[test]
     fn what_is_not_one_is_told() {
-        fn check(known: &[Known], folder: &str, editor: Option<&str>, expected: Expect) {
+        fn check(known: &[Known], folder: &str, editor: Option<&str>, expected: &Expect) {
             expected.assert_eq(&choose(known, Path::new(folder), editor).map(|known| known.process).unwrap_err());
         }
         check(
             &all(),
             "/twin/x",
             None,
-            expect![[r"
+            &expect![[r"
             Several editors have /twin/x open. Choose one by `--editor` with its number or name:
               --editor 10  Neovim: /w/a/inner, /twin
               --editor 40  Emacs\u{202e}: /twin"]],
@@ -152,7 +152,7 @@ mod tests {
             &all()[..1],
             "/elsewhere",
             None,
-            expect![[r"
+            &expect![[r"
             No editor with Ropewalk has /elsewhere open. Name an open folder by `--root`, or leave out `--connect` to work on the disk. Open are:
               --editor 30  Neovim: /w/a"]],
         );
@@ -160,7 +160,7 @@ mod tests {
             &all()[..1],
             "/w/a",
             Some("31"),
-            expect![[r"
+            &expect![[r"
             No editor `31` with Ropewalk has /w/a open. Name an open folder by `--root`, or leave out `--connect` to work on the disk. Open are:
               --editor 30  Neovim: /w/a"]],
         );
@@ -168,7 +168,7 @@ mod tests {
             &[],
             "/w",
             None,
-            expect![
+            &expect![
                 "No editor with Ropewalk has /w open. None runs that can be joined. Open the folder in an editor with Ropewalk (and leave its setting `bridge.listen` on), then start this again; or leave out `--connect` to work on the files on the disk."
             ],
         );

@@ -81,7 +81,6 @@ impl Requests {
             (std::mem::take(&mut state.admitted), std::mem::take(&mut state.cancels))
         };
         drop(admitted);
-        #[expect(clippy::iter_over_hash_type, reason = "all of them, and none before another")]
         for cancel in cancels.into_values() {
             cancel.cancel();
         }

@@ -289,7 +289,7 @@ impl Overlay {
 /// Whether a value is taken as it is, whatever keys are in it: what a server is given, and formatters by language.
 fn opaque(path: &str) -> bool {
     path == FORMATTERS
-        || path.strip_prefix(AGENTS).is_some_and(|rest| rest.ends_with(".env"))
+        || path.strip_prefix(AGENTS).is_some_and(|rest| rest.rsplit_once('.').is_some_and(|(_, key)| key == "env"))
         || path == MCP_SERVERS
         || path.strip_prefix(SERVERS).is_some_and(|rest| {
             [".env", ".initializationOptions", ".settings"].iter().any(|end| rest.ends_with(end)) && rest.len() > 1

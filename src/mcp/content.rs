@@ -141,21 +141,21 @@ mod tests {
         let mut out = String::new();
         for piece in &outcome.content {
             match piece {
-                Content::Text { text } => out += &format!("{text}\n"),
-                Content::Image { data, mime_type } => out += &format!("<{mime_type} {data}>\n"),
+                Content::Text { text } => out.extend([format!("{text}\n")]),
+                Content::Image { data, mime_type } => out.extend([format!("<{mime_type} {data}>\n")]),
             }
         }
         if let Some(failed) = &outcome.failed {
-            out += &format!("! {:?}\n", failed.kind);
+            out.extend([format!("! {:?}\n", failed.kind)]);
         }
         if let Some(structured) = &outcome.structured {
-            out += &format!("= {structured}\n");
+            out.extend([format!("= {structured}\n")]);
         }
         out
     }
 
-    fn check(answer: Value, expected: Expect) {
-        let outcome = outcome("s", &answer, true);
+    fn check(answer: &Value, expected: &Expect) {
+        let outcome = outcome("s", answer, true);
         assert_eq!(outcome.external.as_deref(), Some("s"));
         expected.assert_eq(&told(&outcome));
     }
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn every_kind_of_piece() {
         check(
-            json!({ "content": [
+            &json!({ "content": [
                 { "type": "text", "text": "one" },
                 { "type": "image", "data": "AAAA", "mimeType": "image/png" },
                 { "type": "image", "data": "AAAA", "mimeType": "image/tiff" },
@@ -176,7 +176,7 @@ mod tests {
                     "description": "x\u{200b}" },
                 { "type": "hologram", "data": 1 }, 5,
             ] }),
-            expect![[r#"
+            &expect![[r#"
                 one
                 <image/png AAAA>
                 (a picture, image/tiff, 3 bytes); pictures of this type are not shown
@@ -196,15 +196,15 @@ mod tests {
     #[test]
     fn failures_and_data() {
         check(
-            json!({ "content": [{ "type": "text", "text": "no" }], "isError": true }),
-            expect![[r"
+            &json!({ "content": [{ "type": "text", "text": "no" }], "isError": true }),
+            &expect![[r"
                 no
                 ! Failed
             "]],
         );
         check(
-            json!({ "content": [], "structuredContent": { "a": 1 } }),
-            expect![[r#"
+            &json!({ "content": [], "structuredContent": { "a": 1 } }),
+            &expect![[r#"
                 {
                   "a": 1
                 }
@@ -212,14 +212,14 @@ mod tests {
             "#]],
         );
         check(
-            json!({ "content": [{ "type": "text", "text": "" }] }),
-            expect![[r"
+            &json!({ "content": [{ "type": "text", "text": "" }] }),
+            &expect![[r"
                 (it answered nothing)
             "]],
         );
         check(
-            json!({ "toolResult": 1 }),
-            expect![[r#"
+            &json!({ "toolResult": 1 }),
+            &expect![[r#"
                 (an answer of another form: {"toolResult":1})
             "#]],
         );

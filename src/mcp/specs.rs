@@ -314,15 +314,15 @@ mod tests {
         });
         let mut out = String::new();
         for Spec { name, origin, way, shown, timeout, trusted, deferred, .. } in specs {
-            out += &format!("{name} ({origin}): {shown} -> {way:?}, {timeout:?}, {trusted}, {deferred}\n");
+            out.extend([format!("{name} ({origin}): {shown} -> {way:?}, {timeout:?}, {trusted}, {deferred}\n")]);
         }
         for Broken { name, origin, why } in broken {
-            out += &format!("! {} ({origin}): {why}\n", name.as_deref().unwrap_or("-"));
+            out.extend([format!("! {} ({origin}): {why}\n", name.as_deref().unwrap_or("-"))]);
         }
         out
     }
 
-    fn check(settings: Value, files: &[(&'static str, &str)], expected: Expect) {
+    fn check(settings: Value, files: &[(&'static str, &str)], expected: &Expect) {
         expected.assert_eq(&found(settings, files));
     }
 
@@ -341,7 +341,7 @@ mod tests {
                 "empty": { "command": "" },
             } }),
             &[],
-            expect![[r#"
+            &expect![[r#"
                 a (the user's settings): uvx x in sub -> uvx ["x"], 1s, false, true
                 b (the user's settings): npx -y "a b" ${TOKEN} with the variables KEY -> npx ["-y", "a b", "s3cret"], 100ms, true, false
                 h (the user's settings): http://localhost:1/mcp with the headers Authorization -> http://localhost:1/mcp, 100ms, false, false
@@ -373,7 +373,7 @@ mod tests {
                 ),
                 (".cursor/mcp.json", "{"),
             ],
-            expect![[r#"
+            &expect![[r#"
                 a (the user's settings): mine -> mine [], 30s, false, true
                 p (/w/.mcp.json): x ${workspaceFolder}/s ${TOKEN:-} -> x ["/w/s", ""], 30s, false, true
                 v (/w/.vscode/mcp.json): https://x.org -> https://x.org, 30s, false, true
@@ -382,11 +382,11 @@ mod tests {
                 ! - (/w/.cursor/mcp.json): it is no JSON: EOF while parsing an object at line 1 column 1
             "#]],
         );
-        check(json!({ "project": false }), &[(".mcp.json", "{")], expect![[""]]);
+        check(json!({ "project": false }), &[(".mcp.json", "{")], &expect![[""]]);
         check(
             json!({}),
             &[(".mcp.json", "{}"), (".vscode/mcp.json", r#"{"servers": 1}"#)],
-            expect![[r"
+            &expect![[r"
                 ! - (/w/.mcp.json): it has neither `mcpServers` nor `servers`
                 ! - (/w/.vscode/mcp.json): its `servers` is no object
             "]],

@@ -62,6 +62,7 @@ pub(super) struct Gap {
 }
 
 /// What came after the disk took no more.
+#[derive(Clone, Copy)]
 pub(super) struct Rest<'a> {
     /// The end of it, which is at hand, at most so much as came.
     pub text: &'a str,
@@ -158,12 +159,12 @@ impl Spool {
         let (_, lines_written) = self.written();
         let mut whole = Whole::default();
         let head = self.head.index.line_ends();
-        whole.file(self.head.path.clone(), std::mem::take(&mut self.head.index));
+        whole.file(self.head.path.clone(), &self.head.index);
         if self.dropped.0 > 0 {
             whole.gap(self.dropped, head, "the output is too long");
         }
         for File { path, index, .. } in self.parts.drain(..) {
-            whole.file(path, index);
+            whole.file(path, &index);
         }
         if let Some(Rest { text, lost, why }) = rest {
             if lost.0 > 0 {
@@ -187,8 +188,8 @@ struct Whole {
 }
 
 impl Whole {
-    fn file(&mut self, path: PathBuf, index: Index) {
-        self.index.append(&index);
+    fn file(&mut self, path: PathBuf, index: &Index) {
+        self.index.append(index);
         self.parts.push(Part::File(path, index.bytes()));
     }
 

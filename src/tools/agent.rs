@@ -121,7 +121,7 @@ impl Tool for AgentTool {
             ("id", "task_id"),
             ("agent_id", "task_id"),
         ],
-        names: &["task", "subagent", "sub_agent", "spawn_agent", "run_agent", "agent_open", "delegate"],
+        names: &["task", "subagent", "spawn_agent", "run_agent", "agent_open", "delegate"],
     };
 
     /// The time it takes to end a command by force, and to hear of it.

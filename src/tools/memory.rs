@@ -106,11 +106,10 @@ impl Tool for MemoryTool {
         match arguments.action {
             Action::Save => tidy(arguments).map(drop),
             Action::Delete => named(arguments.name.as_deref()).map(drop),
-            Action::List => Ok(()),
             Action::Search if words(arguments).is_empty() => {
                 Err(unfit("`query` has no words; give some, or use the action `list`"))
             }
-            Action::Search => Ok(()),
+            Action::List | Action::Search => Ok(()),
         }
     }
 

@@ -40,6 +40,7 @@ pub struct Arguments {
     pub method: Method,
     /// Headers to send, by name.
     #[serde(default)]
+    #[schemars(extend("properties" = {}))]
     pub headers: BTreeMap<String, String>,
     /// What is sent along, with POST, PUT, PATCH or DELETE.
     #[serde(default, skip_serializing_if = "Option::is_none")]

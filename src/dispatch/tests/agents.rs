@@ -41,6 +41,7 @@ fn runs(desk: &Desk) -> mpsc::UnboundedReceiver<Asked> {
     asked
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "it is one of the answers that an editor may give")]
 fn done(output: &str) -> Answer {
     Ok(RunAgentResult { output: output.to_owned(), status: AgentStatus::Completed })
 }
@@ -74,8 +75,8 @@ async fn set_mode(desk: &Desk, session: &str, mode: Mode) {
     desk.dispatch.ask_session(SessionRequest::SetMode(params)).await.unwrap();
 }
 
-fn settled(desk: &Desk, settings: Value) {
-    let (settings, remarks) = Settings::parse(&settings);
+fn settled(desk: &Desk, settings: &Value) {
+    let (settings, remarks) = Settings::parse(settings);
     assert_eq!(remarks, []);
     desk.workspace.set_settings(Arc::new(settings));
 }
@@ -360,7 +361,7 @@ async fn what_is_not_there_is_named() {
     }
     settled(
         &desk,
-        json!({ "agents": { "codex": { "command": ["codex"], "description": "writes code" }, "other": {} } }),
+        &json!({ "agents": { "codex": { "command": ["codex"], "description": "writes code" }, "other": {} } }),
     );
     for (arguments, words) in [
         (json!({ "prompt": "look" }), "`agent_type` is one of \"codex\" (writes code), \"other\""),
@@ -397,7 +398,7 @@ impl Door for FakeDoor {
 type Started = Arc<Mutex<Vec<Command>>>;
 
 /// A desk with a command that is an agent: it says this, and ends so.
-fn commanded(settings: Value, output: &[(Stream, &str)], ended: Option<Ended>) -> (Desk, Started, Arc<FakeDoor>) {
+fn commanded(settings: &Value, output: &[(Stream, &str)], ended: Option<Ended>) -> (Desk, Started, Arc<FakeDoor>) {
     let desk = desk();
     let piece = |(stream, text): &(Stream, &str)| Piece { stream: *stream, bytes: text.as_bytes().to_vec() };
     let output: Vec<Piece> = output.iter().map(piece).collect();
@@ -411,13 +412,13 @@ fn commanded(settings: Value, output: &[(Stream, &str)], ended: Option<Ended>) -
     desk.dispatch.trust.set(Path::new("/w"), true);
     desk.dispatch.set_programs(Arc::new(programs));
     desk.dispatch.set_door(door.clone());
-    settled(&desk, json!({ "agents": { "codex": settings } }));
+    settled(&desk, &json!({ "agents": { "codex": settings } }));
     (desk, started, door)
 }
 
 const EXITED: Option<Ended> = Some(Ended { exit: Exit::Code(0), left: 0 });
 
-fn codex(more: Value) -> Value {
+fn codex(more: &Value) -> Value {
     let mut arguments = json!({ "agent_type": "codex", "prompt": "--look {socket} $(id)" });
     arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     arguments
@@ -431,8 +432,8 @@ async fn a_command_joins_its_session_and_the_door_closes_behind_it() {
         "keepEnvironment": ["OPENAI_API_KEY"],
     });
     let output = [(Stream::Err, "thinking\n"), (Stream::Out, "\u{1b}[1mAll\u{1b}[0m done.\n")];
-    let (desk, started, door) = commanded(settings, &output, EXITED);
-    let result = agent(&desk, codex(json!({}))).await;
+    let (desk, started, door) = commanded(&settings, &output, EXITED);
+    let result = agent(&desk, codex(&json!({}))).await;
     expect![[r#"
         <external_content source="agent a1 (codex)">
         All done.
@@ -459,12 +460,12 @@ async fn a_command_joins_its_session_and_the_door_closes_behind_it() {
 #[tokio::test]
 async fn a_command_that_fails_shows_why_and_one_that_runs_is_stopped() {
     let fails = Some(Ended { exit: Exit::Code(2), left: 0 });
-    let (desk, _, _) = commanded(json!({ "command": ["codex"] }), &[(Stream::Err, "no key\n")], fails);
-    let (kind, told) = failed(&agent(&desk, codex(json!({}))).await);
+    let (desk, _, _) = commanded(&json!({ "command": ["codex"] }), &[(Stream::Err, "no key\n")], fails);
+    let (kind, told) = failed(&agent(&desk, codex(&json!({}))).await);
     assert!(kind == Some(ErrorKind::Failed) && told.contains("no key\n") && told.contains("exit code 2"), "{told}");
 
-    let (desk, started, door) = commanded(json!({ "command": ["codex"] }), &[(Stream::Out, "so far\n")], None);
-    let running = begin(&desk, "default", codex(json!({})));
+    let (desk, started, door) = commanded(&json!({ "command": ["codex"] }), &[(Stream::Out, "so far\n")], None);
+    let running = begin(&desk, "default", codex(&json!({})));
     while desk.dispatch.jobs.output("default", "j1", 0).is_none_or(|output| output.text.is_empty()) {
         tokio::task::yield_now().await;
     }
@@ -475,7 +476,7 @@ async fn a_command_that_fails_shows_why_and_one_that_runs_is_stopped() {
     assert!(kind == Some(ErrorKind::Cancelled) && told.contains("so far\n"), "{told}");
     assert_eq!(*door.open.lock().unwrap(), Vec::<String>::new());
 
-    said(&desk, codex(json!({ "background": true }))).await;
+    said(&desk, codex(&json!({ "background": true }))).await;
     let stopped = said(&desk, json!({ "action": "cancel", "task_id": "a2" })).await;
     assert!(stopped.starts_with("Agent a2 is told to stop"), "{stopped}");
     ended(&desk, "default", "j2").await;
@@ -487,16 +488,16 @@ async fn a_command_that_fails_shows_why_and_one_that_runs_is_stopped() {
 
 #[tokio::test(start_paused = true)]
 async fn a_command_has_its_time() {
-    let (desk, _, _) = commanded(json!({ "command": ["codex"], "timeoutMs": 5000 }), &[], None);
-    let (kind, told) = failed(&agent(&desk, codex(json!({}))).await);
+    let (desk, _, _) = commanded(&json!({ "command": ["codex"], "timeoutMs": 5000 }), &[], None);
+    let (kind, told) = failed(&agent(&desk, codex(&json!({}))).await);
     assert!(kind == Some(ErrorKind::Failed) && told.contains("its time (5000 ms) was over"), "{told}");
 }
 
 #[tokio::test]
 async fn a_command_is_not_started_where_it_may_not() {
-    let plain = || commanded(json!({ "command": ["codex"] }), &[], EXITED);
+    let plain = || commanded(&json!({ "command": ["codex"] }), &[], EXITED);
     let refused = async |desk: &Desk, started: &Started, kind, words: &str| {
-        let (is, told) = failed(&agent(desk, codex(json!({}))).await);
+        let (is, told) = failed(&agent(desk, codex(&json!({}))).await);
         assert!(is == Some(kind) && told.contains(words), "{is:?} {told}");
         assert_eq!((started.lock().unwrap().len(), desk.dispatch.jobs.list("default").len()), (0, 0), "{words}");
     };
@@ -511,29 +512,29 @@ async fn a_command_is_not_started_where_it_may_not() {
     let (desk, started, _) = plain();
     desk.dispatch.set_door(Arc::new(crate::tool::Closed));
     refused(&desk, &started, ErrorKind::Unavailable, "it could not use our tools").await;
-    let (desk, started, door) = commanded(json!({ "command": ["gone"] }), &[], EXITED);
+    let (desk, started, door) = commanded(&json!({ "command": ["gone"] }), &[], EXITED);
     refused(&desk, &started, ErrorKind::Unavailable, "there is no program `gone`").await;
     assert_eq!(*door.open.lock().unwrap(), Vec::<String>::new());
-    let (desk, started, _) = commanded(json!({ "command": [] }), &[], EXITED);
+    let (desk, started, _) = commanded(&json!({ "command": [] }), &[], EXITED);
     refused(&desk, &started, ErrorKind::Unavailable, "`agents.codex.command` is empty").await;
-    let (desk, started, _) = commanded(json!({ "command": ["codex"], "threadPattern": "(" }), &[], EXITED);
+    let (desk, started, _) = commanded(&json!({ "command": ["codex"], "threadPattern": "(" }), &[], EXITED);
     refused(&desk, &started, ErrorKind::Unavailable, "threadPattern` is no regular expression").await;
     // The twins: one that only reads, and one that does not join.
-    let (desk, started, _) = commanded(json!({ "command": ["codex"], "readOnly": true }), &[], EXITED);
+    let (desk, started, _) = commanded(&json!({ "command": ["codex"], "readOnly": true }), &[], EXITED);
     set_mode(&desk, "default", Mode::Plan).await;
-    said(&desk, codex(json!({}))).await;
+    said(&desk, codex(&json!({}))).await;
     assert_eq!(started.lock().unwrap().len(), 1);
-    let (desk, started, door) = commanded(json!({ "command": ["codex"], "joins": false }), &[], EXITED);
+    let (desk, started, door) = commanded(&json!({ "command": ["codex"], "joins": false }), &[], EXITED);
     desk.dispatch.set_door(Arc::new(crate::tool::Closed));
-    said(&desk, codex(json!({}))).await;
+    said(&desk, codex(&json!({}))).await;
     assert!(!started.lock().unwrap()[0].launch.env.contains_key(TOKEN_VARIABLE));
     assert_eq!(*door.open.lock().unwrap(), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn a_folder_that_is_not_trusted_any_more_ends_its_commands() {
-    let (desk, _, _) = commanded(json!({ "command": ["codex"] }), &[], None);
-    said(&desk, codex(json!({ "background": true }))).await;
+    let (desk, _, _) = commanded(&json!({ "command": ["codex"] }), &[], None);
+    said(&desk, codex(&json!({ "background": true }))).await;
     while desk.dispatch.jobs.list("default")[0].state != crate::editor::JobState::Stopped {
         desk.dispatch.trust.set(Path::new("/w"), false);
         desk.dispatch.trust_ended(Path::new("/w"));
@@ -551,16 +552,16 @@ async fn a_command_goes_on_with_its_conversation_or_begins_another_one() {
         "threadPattern": "session id: (\\S+)",
     });
     let arguments = |started: &Started, at: usize| started.lock().unwrap()[at].launch.args.clone();
-    let resume = codex(json!({ "action": "resume", "task_id": "a1", "prompt": "more" }));
+    let resume = codex(&json!({ "action": "resume", "task_id": "a1", "prompt": "more" }));
     let output = [(Stream::Err, "session id: 0199-ab\n"), (Stream::Out, "First.\n")];
-    let (desk, started, _) = commanded(settings.clone(), &output, EXITED);
-    said(&desk, codex(json!({ "description": "Look" }))).await;
+    let (desk, started, _) = commanded(&settings, &output, EXITED);
+    said(&desk, codex(&json!({ "description": "Look" }))).await;
     let told = said(&desk, resume.clone()).await;
     assert_eq!(arguments(&started, 1), ["exec", "resume", "0199-ab", "more"]);
     assert!(!told.contains("began another one"), "{told}");
     // Where it named none.
-    let (desk, started, _) = commanded(settings, &[(Stream::Out, "First.\n")], EXITED);
-    said(&desk, codex(json!({ "description": "Look" }))).await;
+    let (desk, started, _) = commanded(&settings, &[(Stream::Out, "First.\n")], EXITED);
+    said(&desk, codex(&json!({ "description": "Look" }))).await;
     let told = said(&desk, resume).await;
     expect![[r"
         You worked on this before, in a conversation that is over: Look

@@ -176,7 +176,7 @@ fn each_tool_has_its_row_in_the_table_of_defaults() {
             assert_ne!(rule.requirement(), Requirement::Auto, "{} changes or runs something", traits.name);
         }
         if traits.capabilities.contains(&Capability::ExecutesCode) {
-            assert!(matches!(rule, Rule::Shell | Rule::ReadOrWrite), "{} runs something", traits.name);
+            assert!(matches!(rule, Rule::Shell | Rule::ReadOrWrite | Rule::Agent), "{} runs something", traits.name);
         }
     }
 }

@@ -69,7 +69,7 @@ fn failures(scan: &mut Scan<'_>) -> io::Result<(usize, Vec<String>)> {
     scan.lines(0, &mut |piece| {
         failed |= may_have_failed(piece.text).is_some() && looks_failed(piece.text);
         if !piece.last && piece.at == 0 {
-            head = piece.text[..piece.text.floor_char_boundary(LINE)].to_owned();
+            piece.text[..piece.text.floor_char_boundary(LINE)].clone_into(&mut head);
         }
         if piece.last {
             if std::mem::take(&mut failed) {

@@ -210,7 +210,8 @@ fn take(gather: &mut Gather, tails: &mut [String; 2], stream: usize, text: &str)
     let most = if stream == 0 { KEPT_BYTES } else { COMPLAINT };
     tails[stream].push_str(text);
     if tails[stream].len() > 2 * most {
-        tails[stream] = tail(&tails[stream], most).to_owned();
+        let cut = tails[stream].len() - tail(&tails[stream], most).len();
+        tails[stream].drain(..cut);
     }
 }
 

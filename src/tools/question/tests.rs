@@ -52,14 +52,14 @@ fn what_cannot_be_asked_is_refused_with_the_way_out() {
     }
 }
 
-fn said(result: Value) -> String {
+fn said(result: &Value) -> String {
     let questions = questions(json!({ "questions": [
         { "question": "Which\none?", "options": ["Red", "Green", "Blue"], "custom": false },
         { "question": "Which ones?", "options": ["Red", "Green", "Blue"], "multiple": true },
         { "question": "Why?" },
     ] }))
     .unwrap();
-    let outcome = told(&questions, &AskResult::read(&result).unwrap()).unwrap();
+    let outcome = told(&questions, &AskResult::read(result).unwrap()).unwrap();
     match outcome.content.as_slice() {
         [Content::Text { text }] => format!("{text}\n{}", outcome.structured.unwrap()["answers"]),
         other => panic!("{other:?}"),
@@ -82,7 +82,7 @@ fn what_is_answered_is_told() {
         3. Why?
            In their own words: Because.
         [{"question":"Which\none?","answered":true,"selected":["Green"],"text":null},{"question":"Which ones?","answered":true,"selected":["Red","Blue"],"text":"and grey"},{"question":"Why?","answered":true,"selected":[],"text":"Because."}]"#]]
-    .assert_eq(&said(answers));
+    .assert_eq(&said(&answers));
 }
 
 #[test]
@@ -104,9 +104,9 @@ fn what_does_not_fit_is_told_too() {
         The editor also sent an answer to no question: {"selected":["left over"]}
         Go on without what was not answered, or ask anew where it cannot be done without.
         [{"question":"Which\none?","answered":true,"selected":["Red","Blue"],"text":null},{"question":"Which ones?","answered":false,"selected":[],"text":null},{"question":"Why?","answered":false,"selected":[],"text":null}]"#]]
-    .assert_eq(&said(answers));
-    assert!(said(Value::Null).starts_with("The person closed the question without an answer."));
-    assert!(said(json!({ "answers": [] })).starts_with("The person gave no answer."));
+    .assert_eq(&said(&answers));
+    assert!(said(&Value::Null).starts_with("The person closed the question without an answer."));
+    assert!(said(&json!({ "answers": [] })).starts_with("The person gave no answer."));
 }
 
 #[test]

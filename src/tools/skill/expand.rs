@@ -274,8 +274,8 @@ mod tests {
             pieces in prop::collection::vec(("[a-z \n]{0,5}", 1_usize..=12), 0..8),
             words in prop::collection::vec("[$a-zA-Z1-9]{1,6}", 12..=12),
         ) {
-            let body: String = pieces.iter().map(|(text, number)| format!("{text}${number};")).collect();
-            let expected: String = pieces.iter().map(|(text, number)| format!("{text}{};", words[number - 1])).collect();
+            let body: String = pieces.iter().map(|(text, number)| format!("{text}${number};")).collect::<Vec<_>>().concat();
+            let expected: String = pieces.iter().map(|(text, number)| format!("{text}{};", words[number - 1])).collect::<Vec<_>>().concat();
             let expanded = expand(&body, Some(&words.join(" ")), "/s");
             if pieces.is_empty() {
                 prop_assert!(expanded.text.ends_with(&words.join(" ")));

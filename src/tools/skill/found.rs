@@ -127,10 +127,9 @@ impl Found {
         };
         let holder = |name: &str| self.skills.iter().find(|skill| skill.name == name);
         let name = match (holder(&own), &place.scope) {
-            (None, _) => own,
             // The user's own word comes first, and the project's stays within reach.
             (Some(Skill { scope: Scope::User, .. }), Scope::Project(_)) => format!("project:{own}"),
-            (Some(_), _) => own,
+            _ => own,
         };
         if let Some(first) = self.skills.iter_mut().find(|skill| skill.name == name) {
             first.others.push(file.to_owned());

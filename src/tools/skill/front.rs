@@ -181,7 +181,7 @@ mod tests {
         for (one, other) in
             ["a", "b", "c", "d", "e", "f", "g", "h"].iter().zip(["b", "c", "d", "e", "f", "g", "h", "i"])
         {
-            yaml.push_str(&format!("{other}: &{other} [{}]\n", vec![format!("*{one}"); 10].join(",")));
+            yaml.extend([format!("{other}: &{other} [{}]\n", vec![format!("*{one}"); 10].join(","))]);
         }
         yaml.push_str("name: bomb\n---\nB");
         let (front, body) = read(&yaml);

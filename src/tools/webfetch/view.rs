@@ -203,7 +203,7 @@ mod tests {
         }
     }
 
-    fn check(fetched: &Fetched, asked: &Asked, expected: Expect) {
+    fn check(fetched: &Fetched, asked: &Asked, expected: &Expect) {
         expected.assert_eq(text(&shown(fetched, asked, &AtomicBool::new(false)).unwrap()));
     }
 
@@ -213,7 +213,7 @@ mod tests {
         check(
             &page,
             &asked(Format::Markdown),
-            expect![[r"
+            &expect![[r"
             HTTP 200 OK
             https://example.org/a
             text/html; charset=iso-8859-1
@@ -225,7 +225,7 @@ mod tests {
         check(
             &page,
             &asked(Format::Text),
-            expect![[r"
+            &expect![[r"
             HTTP 200 OK
             https://example.org/a
             text/html; charset=iso-8859-1
@@ -237,7 +237,7 @@ mod tests {
         check(
             &page,
             &asked(Format::Raw),
-            expect![[r"
+            &expect![[r"
             HTTP 200 OK
             https://example.org/a
             text/html; charset=iso-8859-1
@@ -247,7 +247,7 @@ mod tests {
         check(
             &Fetched { cut: true, ..fetched("text/plain", b"abc") },
             &asked(Format::Markdown),
-            expect![[r"
+            &expect![[r"
             HTTP 200 OK
             https://example.org/a
             text/plain
@@ -259,7 +259,7 @@ mod tests {
         check(
             &fetched("application/pdf", b"%PDF-1.7"),
             &asked(Format::Markdown),
-            expect![[r"
+            &expect![[r"
             HTTP 200 OK
             https://example.org/a
             application/pdf
@@ -269,7 +269,7 @@ mod tests {
         check(
             &fetched("application/zip", b"PK\x03\x04\0"),
             &asked(Format::Raw),
-            expect![[r"
+            &expect![[r"
             HTTP 200 OK
             https://example.org/a
             application/zip
@@ -279,7 +279,7 @@ mod tests {
         check(
             &fetched("text/html", b""),
             &Asked { method: Method::Head, ..asked(Format::Text) },
-            expect![[r#"
+            &expect![[r#"
             HTTP 200 OK
             https://example.org/a
             text/html
@@ -293,7 +293,7 @@ mod tests {
         check(
             &leads,
             &asked(Format::Text),
-            expect![[r"
+            &expect![[r"
             HTTP 302 Found
             https://example.org/a
             text/html

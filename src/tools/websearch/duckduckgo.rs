@@ -22,7 +22,7 @@ pub(super) fn read(html: &str) -> Vec<Found> {
         .into_iter()
         .filter_map(|Raw { link, title, text }| {
             let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-            found(line(&title), &led_to(&link)?, None, line(&text))
+            found(line(&title), &led_to(&link)?, None, &line(&text))
         })
         .collect()
 }

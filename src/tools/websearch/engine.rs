@@ -188,12 +188,12 @@ impl Engine {
             Engine::Brave | Engine::DuckDuckGo => (text("description"), "page_age"),
         };
         let date = one[published].as_str().map(|date| date.chars().take(10).filter(|c| !c.is_control()).collect());
-        found(text("title").unwrap_or_default(), one["url"].as_str()?, date, lines.unwrap_or_default())
+        found(text("title").unwrap_or_default(), one["url"].as_str()?, date, &lines.unwrap_or_default())
     }
 }
 
 /// What was found, made bearable; `None`: it leads nowhere that could be fetched.
-pub(super) fn found(title: String, url: &str, published: Option<String>, text: String) -> Option<Found> {
+pub(super) fn found(title: String, url: &str, published: Option<String>, text: &str) -> Option<Found> {
     let url = Url::parse(url.trim()).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
     let title = if title.is_empty() { url.host_str().unwrap_or_default().to_owned() } else { title };
     let title = title.chars().take(TITLE).collect();

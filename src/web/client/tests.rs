@@ -24,10 +24,13 @@ impl Lookup for Names {
     }
 }
 
-/// What machines answer, by URL: the status, where it leads, and the pieces of the body, after which it may be silent.
+/// An answer: the status, where it leads, and the pieces of the body, after which it may be silent.
+type Answer = (u16, Option<String>, Vec<&'static str>, bool);
+
+/// What machines answer, by URL.
 #[derive(Default)]
 struct Machines {
-    answers: BTreeMap<String, (u16, Option<String>, Vec<&'static str>, bool)>,
+    answers: BTreeMap<String, Answer>,
     dialled: Mutex<Vec<(Request, Vec<IpAddr>, bool)>>,
 }
 

@@ -159,7 +159,7 @@ struct Raw {
 }
 
 impl Raw {
-    async fn start() -> Raw {
+    fn start() -> Raw {
         let (theirs, ours) = tokio::io::duplex(1 << 20);
         let (input, output) = tokio::io::split(ours);
         let ports = Ports { disk: disk() as Arc<_>, ..Ports::system() };
@@ -199,14 +199,14 @@ async fn versions_are_negotiated() {
         ("2026-07-28", "2025-11-25"),
         ("1999-01-01", "2025-11-25"),
     ] {
-        let mut raw = Raw::start().await;
+        let mut raw = Raw::start();
         assert_eq!(raw.introduce(asked).await["result"]["protocolVersion"], agreed, "{asked}");
     }
 }
 
 #[tokio::test]
 async fn odd_clients_are_answered_and_survived() {
-    let mut raw = Raw::start().await;
+    let mut raw = Raw::start();
     raw.request(7, "tools/call", json!({ "name": "read", "arguments": { "file_path": "notes.txt" } })).await;
     assert!(raw.hear().await.unwrap()["error"].is_object(), "not introduced yet");
     raw.introduce("2025-11-25").await;
@@ -225,7 +225,7 @@ async fn odd_clients_are_answered_and_survived() {
 
 #[tokio::test]
 async fn calls_take_effect_in_the_order_of_their_messages() {
-    let mut raw = Raw::start().await;
+    let mut raw = Raw::start();
     raw.introduce("2025-11-25").await;
     raw.request(2, "tools/call", json!({ "name": "read", "arguments": { "file_path": "notes.txt" } })).await;
     let mut last = "two".to_owned();
@@ -243,7 +243,7 @@ async fn calls_take_effect_in_the_order_of_their_messages() {
 
 #[tokio::test]
 async fn too_much_at_once_is_refused_and_the_rest_goes_on() {
-    let mut raw = Raw::start().await;
+    let mut raw = Raw::start();
     raw.introduce("2025-11-25").await;
     let mut open = 0;
     let mut refused = 0;

@@ -44,7 +44,7 @@ pub fn whole(status: &str, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> 
 
 /// The beginning of an answer; what follows has to end it.
 pub fn head(status: &str, headers: &[(&str, &str)]) -> Vec<u8> {
-    let lines: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let lines: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect::<Vec<_>>().concat();
     format!("HTTP/1.1 {status}\r\n{lines}").into_bytes()
 }
 

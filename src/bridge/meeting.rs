@@ -19,7 +19,9 @@ const MOST_FILES: usize = 256;
 
 /// The folder of this user on this system. It need not be there yet.
 pub fn own_folder() -> PathBuf {
-    place::folder(env("XDG_RUNTIME_DIR").as_deref(), &std::env::temp_dir(), user())
+    // Some agents keep the variable from their servers of MCP; where it usually points, both sides meet all the same.
+    let usual = || Some(place::usual(user())).filter(|usual| PrivateFolder::open(Path::new(usual)).is_ok());
+    place::folder(env("XDG_RUNTIME_DIR").or_else(usual).as_deref(), &std::env::temp_dir(), user())
 }
 
 /// The sidecars that have made themselves known and whose processes are there, by process. A folder that is not there has

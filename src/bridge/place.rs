@@ -14,6 +14,11 @@ const KNOWN: &str = ".json";
 /// What a socket ends with.
 const SOCKET: &str = ".sock";
 
+/// The runtime folder of a user where nothing says otherwise.
+pub(super) fn usual(user: u32) -> String {
+    format!("/run/user/{user}")
+}
+
 /// The folder. `runtime`: the user's runtime folder (`XDG_RUNTIME_DIR`), which is used where it is absolute and short
 /// enough for a socket in it; `temporary`: the system's folder for temporary files; `user`: the user's number.
 pub(super) fn folder(runtime: Option<&str>, temporary: &Path, user: u32) -> PathBuf {
@@ -57,6 +62,7 @@ mod tests {
         let long = format!("/run/{}", "x".repeat(100));
         for (runtime, expected) in [
             (Some("/run/user/1000"), "/run/user/1000/ropewalk"),
+            (Some(usual(1000).as_str()), "/run/user/1000/ropewalk"),
             (Some("run/user/1000"), "/tmp/ropewalk-1000"),
             (Some(""), "/tmp/ropewalk-1000"),
             (Some(long.as_str()), "/tmp/ropewalk-1000"),

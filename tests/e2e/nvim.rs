@@ -1,7 +1,7 @@
 //! Neovim: each scenario of `nvim/scenarios/*.lua`, played in a real Neovim with real keys.
 //!
 //! The driver is a Neovim too: it starts a second one, speaks to it by RPC, and prints a verdict as JSON in its last
-//! line. `documents`, `edits` and `adapter` play against a stand-in inside the editor; `sidecar` against the real one.
+//! line. `documents`, `edits` and `adapter` play against a stand-in inside the editor; the others against the real one.
 
 use std::path::Path;
 use std::time::Duration;
@@ -61,6 +61,11 @@ fn listed(file: &str, tests: &[&str]) {
     let mut tests = tests.to_vec();
     tests.sort_unstable();
     assert_eq!(ended.stdout.lines().collect::<Vec<_>>(), tests, "{}", ended.stderr);
+}
+
+scenarios! { agents:
+    codex_as_an_agent_joins_its_session_unasked,
+    codex_in_a_terminal_edits_an_unsaved_buffer,
 }
 
 scenarios! { bridge:

@@ -7,6 +7,8 @@
 
 // These look for processes in /proc, and expect that those which left their group are ended too.
 #[cfg(target_os = "linux")]
+mod agents;
+#[cfg(target_os = "linux")]
 mod confined;
 #[cfg(target_os = "linux")]
 mod killed;

@@ -1,22 +1,33 @@
-"""A model for tests, on loopback: `model.py [--port N] TOOL ARGUMENTS [--then WORDS]`.
+"""A model for tests, on loopback: `model.py [--port N] [--hold] TOOL ARGUMENTS [--then WORDS]`.
 
 It speaks the API that agent CLIs use (`POST .../responses`, answered by server-sent events). In each conversation it asks for
 one call: of the tool whose name ends in TOOL, with ARGUMENTS (JSON), and once it has the result, says WORDS and that result. It prints
 its port in a line of its own, and then, as a line of JSON each, what it was sent: the names of the tools, or the result of the call.
+With `--hold` it answers each time only when it is sent a line on its standard input, and ends when that does.
 """
 
 import argparse
 import http.server
 import json
+import os
 import sys
 import threading
 
 LOCK = threading.Lock()
+# One for each answer that may be given.
+LEAVE = threading.Semaphore(0)
 
 
 def say(value):
     with LOCK:
         print(json.dumps(value), flush=True)
+
+
+def heed_input():
+    for _ in sys.stdin:
+        LEAVE.release()
+    # Whoever held it is gone, and may not have been able to end it.
+    os._exit(0)
 
 
 def joined(namespace, name):
@@ -73,6 +84,8 @@ class Model(http.server.BaseHTTPRequestHandler):
             Model.number += 1
             number = Model.number
         item = self.item(request, number)
+        if self.options.hold:
+            LEAVE.acquire()
         response = {"id": f"resp_{number}", "object": "response", "status": "completed", "output": [item]}
         usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
         events = [
@@ -122,8 +135,11 @@ def main():
     parser.add_argument("arguments")
     parser.add_argument("--then", default="The tool said: ")
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--hold", action="store_true")
     Model.options = parser.parse_args()
     json.loads(Model.options.arguments)
+    if Model.options.hold:
+        threading.Thread(target=heed_input, daemon=True).start()
     server = http.server.ThreadingHTTPServer(("127.0.0.1", Model.options.port), Model)
     print(server.server_address[1], flush=True)
     try:

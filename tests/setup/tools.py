@@ -32,7 +32,7 @@ NODE = {
         "eslint": "9.39.5",
     },
     "tsgo": {"typescript": "7.0.2"},
-    # An agent to be driven by `model.py`.
+    # An agent, which `model.py` is the model of.
     "codex": {"@openai/codex": "0.171.0"},
     # The agent in a terminal that joins an editor.
     "mcp-client": {"@modelcontextprotocol/sdk": "1.32.2"},
@@ -48,9 +48,8 @@ RIPGREP = "ripgrep==15.1.0"
 FD = "10.5.0"
 
 PARTS = {
-    "agents": ["codex"],
     "peers": ["peers"],
-    "editors": ["py", "nvim", "mcp-client"],
+    "editors": ["py", "nvim", "mcp-client", "codex"],
     "servers": ["py", "npm", "tsgo", "mcp"],
 }
 

@@ -64,6 +64,7 @@ fn listed(file: &str, tests: &[&str]) {
 }
 
 scenarios! { agents:
+    codex_as_an_agent_goes_when_it_is_cancelled_and_with_the_sidecar,
     codex_as_an_agent_joins_its_session_unasked,
     codex_in_a_terminal_edits_an_unsaved_buffer,
 }

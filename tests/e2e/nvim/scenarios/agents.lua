@@ -120,11 +120,11 @@ local function open(T, settings)
           answer('once')
         end,
       })
-      Results = {}
+      Results, Cancels = {}, {}
       function Call(name, arguments)
         local index = #Results + 1
         Results[index] = false
-        require('ropewalk').call(name, arguments, function(err, result)
+        Cancels[index] = require('ropewalk').call(name, arguments, function(err, result)
           Results[index] = { err = err, result = result }
         end)
         return index
@@ -277,6 +277,17 @@ local function with_codex(T, folder)
   return settings
 end
 
+local TASK = { agent_type = 'codex', description = 'Use the name', prompt = 'Use the name.' }
+
+--- Calls the tool `agent`: the index of its result, and what tells whether it has come already.
+local function call(at, arguments)
+  local index = at.child:lua("return Call('agent', ...)", arguments)
+  return index, function()
+    local ended = at.child:lua('return Results[...]', index)
+    return ended and vim.inspect(ended)
+  end
+end
+
 function S.codex_as_an_agent_joins_its_session_unasked(T)
   -- The model is there before the folder is, and a path may be relative to that.
   local arguments = { file_path = 'main.py', old_string = 'return x + 1', new_string = 'return x + undefined_name' }
@@ -284,12 +295,7 @@ function S.codex_as_an_agent_joins_its_session_unasked(T)
   with(T, model_, function()
     local at = open(T, with_codex(T, home(T, model_.port)))
     T.eq({}, below(at.sidecar), 'nothing runs before')
-    local task = { agent_type = 'codex', description = 'Use the name', prompt = 'Use the name.' }
-    local index = at.child:lua("return Call('agent', ...)", task)
-    local function fails()
-      local ended = at.child:lua('return Results[...]', index)
-      return ended and vim.inspect(ended)
-    end
+    local index, fails = call(at, TASK)
     offered(T, model_:next('the first request', fails))
     local running = below(at.sidecar)
     T.ok(#running >= 4, 'what watches over it, its two processes and `ropewalk mcp` run: ' .. vim.inspect(running))
@@ -310,7 +316,7 @@ function S.codex_as_an_agent_joins_its_session_unasked(T)
 
     -- It goes on with its own conversation, in which the tool has been called already.
     local more = { action = 'resume', task_id = 'a1', agent_type = 'codex', prompt = 'What did it say?' }
-    index = at.child:lua("return Call('agent', ...)", more)
+    index, fails = call(at, more)
     T.eq(told, vim.json.decode(model_:next('the request of the one that was resumed', fails)).result)
     running = below(at.sidecar)
     model_:go()
@@ -321,6 +327,29 @@ function S.codex_as_an_agent_joins_its_session_unasked(T)
     T.eq({}, at.child:lua('return Asked'), 'nobody is asked about joining')
     at.child:press('u')
     buffer_is(T, at, UNSAVED, 'one undo takes it back')
+  end)
+end
+
+function S.codex_as_an_agent_goes_when_it_is_cancelled_and_with_the_sidecar(T)
+  local model_ = model(T, 'mcp__ropewalk__edit', { file_path = 'main.py', old_string = 'x + 1', new_string = 'x + 2' })
+  with(T, model_, function()
+    local at = open(T, with_codex(T, home(T, model_.port)))
+    local index, fails = call(at, TASK)
+    offered(T, model_:next('the first request', fails))
+    local running = below(at.sidecar)
+    T.ok(#running >= 4, vim.inspect(running))
+    at.child:lua('Cancels[...]()', index)
+    local result = at.child:wait('the end of the call', 'return Results[...]', index).result
+    T.eq('cancelled', result.status, T.text(result))
+    gone(T, running)
+
+    call(at, vim.tbl_extend('error', TASK, { background = true }))
+    offered(T, model_:next('the first request of the other one'))
+    running = below(at.sidecar)
+    T.ok(#running >= 4, vim.inspect(running))
+    vim.uv.kill(at.sidecar, 'sigkill')
+    gone(T, running)
+    buffer_is(T, at, UNSAVED, 'nothing was done')
   end)
 end
 

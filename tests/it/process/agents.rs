@@ -55,5 +55,6 @@ async fn no_agent_survives_a_sidecar_whose_editor_hangs_up() {
     let (mut binary, _folder) = with_agent(&mark, true).await;
     drop(binary.input.take());
     binary.child.wait().await.unwrap();
-    assert_eq!(alive(&mark), [], "when the sidecar has ended, its agents have");
+    // Those that do not hear are ended by what watches over them, which stays for as long as that takes.
+    nobody_left(&mark).await;
 }

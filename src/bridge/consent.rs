@@ -95,7 +95,7 @@ impl Who {
 pub(super) struct Answers {
     let_in: Mutex<BTreeSet<String>>,
     /// How often who was not let in, since the last yes.
-    refused: Mutex<BTreeMap<Option<String>, usize>>,
+    refused: Mutex<BTreeMap<String, usize>>,
     asking: Semaphore,
 }
 
@@ -116,7 +116,9 @@ impl Answers {
             info!(session, ?who, "let in, as before");
             return Ok(());
         }
-        if self.asked_too_often(&key) {
+        // Those who cannot be seen are told apart by nobody.
+        let counted = key.clone().unwrap_or_default();
+        if self.asked_too_often(&counted) {
             info!(session, ?who, "not let in, and not asked about any more");
             return Err(
                 "You are not let into the editor: its user was asked so often without a yes that nobody is asked any more \
@@ -125,7 +127,7 @@ impl Answers {
             );
         }
         // Counted before it is asked: one that goes in the middle of its question was not let in either.
-        *self.refusals().entry(key.clone()).or_default() += 1;
+        *self.refusals().entry(counted).or_default() += 1;
         let answer = if editor.can_approve() {
             editor.approve(question(who, session)).await
         } else {
@@ -162,13 +164,13 @@ impl Answers {
         }
     }
 
-    fn asked_too_often(&self, key: &Option<String>) -> bool {
+    fn asked_too_often(&self, key: &str) -> bool {
         let refused = self.refusals();
         let own = refused.get(key).copied().unwrap_or_default();
         own >= MOST_REFUSED || refused.values().sum::<usize>() >= MOST_REFUSED_OF_ALL
     }
 
-    fn refusals(&self) -> MutexGuard<'_, BTreeMap<Option<String>, usize>> {
+    fn refusals(&self) -> MutexGuard<'_, BTreeMap<String, usize>> {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,4 +1,4 @@
-//! When a server that ended is started again, and how soon one is listened to that says that its tools are others. Pure.
+//! When a server that ended is started again, and how soon one is heard whose tools change. Pure.
 
 use std::collections::VecDeque;
 use std::time::Duration;

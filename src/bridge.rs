@@ -54,6 +54,9 @@ use news::Hub;
 /// At most so many programs have joined at once.
 const MOST_CLIENTS: usize = 8;
 
+/// At most so many of those who were invited, besides.
+const MOST_INVITED: usize = 32;
+
 /// At most so many are at the door and have not said who they are.
 const MOST_AT_THE_DOOR: usize = 16;
 
@@ -73,6 +76,8 @@ pub struct Bridge {
     answers: Answers,
     numbers: AtomicU64,
     seats: Arc<Semaphore>,
+    /// Of their own, so that nobody who came uninvited keeps an agent of the session's out.
+    invited_seats: Arc<Semaphore>,
     doorstep: Arc<Semaphore>,
     end: CancellationToken,
 }
@@ -111,6 +116,7 @@ impl Bridge {
             answers: Answers::default(),
             numbers: AtomicU64::new(0),
             seats: Arc::new(Semaphore::new(MOST_CLIENTS)),
+            invited_seats: Arc::new(Semaphore::new(MOST_INVITED)),
             doorstep: Arc::new(Semaphore::new(MOST_AT_THE_DOOR)),
             end: CancellationToken::new(),
         });

@@ -47,6 +47,13 @@ use specs::{Broken, FILES, Found, LONGEST_FILE, Origin, Sources, Spec, specs};
 
 pub use names::meant;
 
+/// Arguments as a server gets them.
+pub fn as_sent(arguments: &serde_json::Value) -> serde_json::Value {
+    let mut sent = arguments.clone();
+    clean::arguments(&mut sent);
+    sent
+}
+
 /// A list waits at most so long for servers whose tools are in it.
 pub const LIST_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -199,7 +206,8 @@ impl Mcp {
                 ))
             }
         };
-        specs(&Sources { settings: &settings.mcp, files, folder, user: &user, project: &project })
+        let trusted = folder.is_some_and(|folder| self.trust.covers(folder));
+        specs(&Sources { settings: &settings.mcp, files, folder, trusted, user: &user, project: &project })
     }
 
     /// Takes over what was worked out; answers the servers that are gone, and whether there are others.

@@ -1,8 +1,8 @@
 //! Who joins, as a person at the editor is asked about it, and what was answered before.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -15,6 +15,12 @@ use super::hello::Caller;
 
 /// What a call is called that is no call: somebody wants to join.
 const CALL: &str = "join";
+
+/// One that was not let in so often in a row is not asked about any more.
+const MOST_REFUSED: usize = 5;
+
+/// The same for all together: whoever can start programs can start others.
+const MOST_REFUSED_OF_ALL: usize = 20;
 
 /// A command line is shown up to so many characters.
 const LONGEST_LINE: usize = 300;
@@ -88,12 +94,14 @@ impl Who {
 #[derive(Debug)]
 pub(super) struct Answers {
     let_in: Mutex<BTreeSet<String>>,
+    /// How often who was not let in, since the last yes.
+    refused: Mutex<BTreeMap<String, usize>>,
     asking: Semaphore,
 }
 
 impl Default for Answers {
     fn default() -> Answers {
-        Answers { let_in: Mutex::default(), asking: Semaphore::new(1) }
+        Answers { let_in: Mutex::default(), refused: Mutex::default(), asking: Semaphore::new(1) }
     }
 }
 
@@ -108,6 +116,18 @@ impl Answers {
             info!(session, ?who, "let in, as before");
             return Ok(());
         }
+        // Those who cannot be seen are told apart by nobody.
+        let counted = key.clone().unwrap_or_default();
+        if self.asked_too_often(&counted) {
+            info!(session, ?who, "not let in, and not asked about any more");
+            return Err(
+                "You are not let into the editor: its user was asked so often without a yes that nobody is asked any more \
+                 until it is started again. Nothing was run. Do not try again; tell the user."
+                    .to_owned(),
+            );
+        }
+        // Counted before it is asked: one that goes in the middle of its question was not let in either.
+        *self.refusals().entry(counted).or_default() += 1;
         let answer = if editor.can_approve() {
             editor.approve(question(who, session)).await
         } else {
@@ -126,9 +146,11 @@ impl Answers {
         let consent = decision.as_ref().map_or(Consent::Deny, |decision| decision.decision);
         info!(session, ?who, ?consent, "asked about one who wants to join");
         match consent {
-            Consent::Once => Ok(()),
-            Consent::Session | Consent::Always => {
-                self.lock().extend(key);
+            Consent::Once | Consent::Session | Consent::Always => {
+                self.refusals().clear();
+                if consent != Consent::Once {
+                    self.lock().extend(key);
+                }
                 Ok(())
             }
             Consent::Deny => {
@@ -142,7 +164,17 @@ impl Answers {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
+    fn asked_too_often(&self, key: &str) -> bool {
+        let refused = self.refusals();
+        let own = refused.get(key).copied().unwrap_or_default();
+        own >= MOST_REFUSED || refused.values().sum::<usize>() >= MOST_REFUSED_OF_ALL
+    }
+
+    fn refusals(&self) -> MutexGuard<'_, BTreeMap<String, usize>> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<String>> {
         self.let_in.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -271,6 +303,22 @@ mod tests {
             }
             assert!(person.0.lock().unwrap().is_empty(), "{given:?}");
         }
+        let given = [Some(Consent::Deny), None, Some(Consent::Once)];
+        let given: VecDeque<_> = given.into_iter().chain([Some(Consent::Deny); MOST_REFUSED_OF_ALL]).collect();
+        let person = Arc::new(Person(Mutex::new(given)));
+        let (editor, answers) = (Arc::clone(&person) as Arc<dyn Editor>, Answers::default());
+        let left = || person.0.lock().unwrap().len();
+        for let_in in [false, false, true, false, false, false, false, false] {
+            assert_eq!(answers.ask(&editor, &node, "mcp-1").await.is_ok(), let_in);
+        }
+        // It was told no so often in a row that nobody is bothered any more; others are asked about, for a while.
+        let (before, refusal) = (left(), answers.ask(&editor, &node, "mcp-1").await.unwrap_err());
+        assert!(left() == before && refusal.contains("nobody is asked any more"), "{refusal}");
+        for number in 0..100 {
+            let another = Who { program: Some(("/bin/x".into(), vec![number.to_string()])), ..node.clone() };
+            assert!(answers.ask(&editor, &another, "mcp-1").await.is_err());
+        }
+        assert_eq!(left(), 0, "so many of all together");
         let nobody = Arc::new(Absent) as Arc<dyn Editor>;
         let refusal = Answers::default().ask(&nobody, &node, "mcp-1").await.unwrap_err();
         assert!(refusal.contains("could not be asked"), "{refusal}");

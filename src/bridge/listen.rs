@@ -23,10 +23,13 @@ use super::consent::{Who, who};
 use super::entrance::{Doorkeeper, Entrance, entrance};
 use super::hello::{Answer, Caller, Hello, line, read_line, same_secret};
 use super::known::{Known, VERSION};
-use super::{Bridge, Invited, MOST_CLIENTS, lock, meeting, place};
+use super::{Bridge, Invited, MOST_CLIENTS, MOST_INVITED, lock, meeting, place};
 
 /// How long one at the door may take to say who it is.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// One who is not let in may stay so long to hear of it, with its next calls.
+const LEAVES: Duration = Duration::from_mins(1);
 
 /// How long it is waited when no more connections can be taken.
 const REST: Duration = Duration::from_millis(200);
@@ -167,12 +170,17 @@ impl Bridge {
             let wrong = "The secret is not the one of this sidecar (any more): start the connection again.";
             guest.map(|guest| (hello.client, guest)).ok_or_else(|| wrong.to_owned())
         });
-        let seat = Arc::clone(&self.seats).try_acquire_owned();
-        let full = || format!("{MOST_CLIENTS} programs have joined this editor already; end one of them.");
-        let (caller, guest, _seat) = match (hello, seat) {
-            (Ok((caller, guest)), Ok(seat)) => (caller, guest, seat),
-            (Err(why), _) => return refuse(&mut output, &why).await,
-            (Ok(_), Err(_)) => return refuse(&mut output, &full()).await,
+        let (caller, guest) = match hello {
+            Ok(known) => known,
+            Err(why) => return refuse(&mut output, &why).await,
+        };
+        let (seats, most) = match &guest {
+            Guest::Asked => (&self.seats, MOST_CLIENTS),
+            Guest::Invited(_) => (&self.invited_seats, MOST_INVITED),
+        };
+        let Ok(_seat) = Arc::clone(seats).try_acquire_owned() else {
+            let full = format!("{most} programs have joined this editor already; end one of them.");
+            return refuse(&mut output, &full).await;
         };
         let (own, end) = match &guest {
             Guest::Asked => (Some(self.new_session(&label(&caller))), self.end.child_token()),
@@ -281,9 +289,19 @@ impl Host for Doorway {
         let (keeper, end) = (Arc::clone(&self.keeper), self.end.clone());
         tokio::spawn(async move {
             let seen = tokio::task::spawn_blocking(move || see(peer, &caller)).await.unwrap_or_default();
-            tokio::select! {
-                answer = bridge.answers.ask(&bridge.editor, &seen, &session) => keeper.decide(answer),
-                () = end.cancelled() => {}
+            let answer = tokio::select! {
+                answer = bridge.answers.ask(&bridge.editor, &seen, &session) => answer,
+                () = end.cancelled() => return,
+            };
+            let stays_out = answer.is_err();
+            keeper.decide(answer);
+            if stays_out {
+                // Its seat is for others.
+                let clock = Arc::clone(&bridge.rooms.workspace.ports.clock);
+                tokio::select! {
+                    () = clock.sleep(LEAVES) => end.cancel(),
+                    () = end.cancelled() => {}
+                }
             }
         });
     }

@@ -24,7 +24,7 @@ pub fn own_folder() -> PathBuf {
     place::folder(env("XDG_RUNTIME_DIR").or_else(usual).as_deref(), &std::env::temp_dir(), user())
 }
 
-/// The sidecars that have made themselves known and whose processes are there, by process. A folder that is not there has
+/// The sidecars that have made themselves known and listen, by process; that of a killed one may be another's number now. A folder that is not there has
 /// none; one that is not ours alone is an error.
 pub fn known_in(folder: &Path) -> io::Result<Vec<Known>> {
     let folder = match PrivateFolder::open(folder) {
@@ -35,7 +35,7 @@ pub fn known_in(folder: &Path) -> io::Result<Vec<Known>> {
     let names = folder.names()?;
     let names = names.iter().filter_map(|name| name.to_str()).filter(|name| place::makes_known(name));
     let mut known: Vec<Known> = names.take(MOST_FILES).filter_map(|name| read(&folder, name)).collect();
-    known.retain(|known| process::exists(known.process));
+    known.retain(|known| process::exists(known.process) && answers(&known.socket));
     known.sort_by_key(|known| known.process);
     Ok(known)
 }
@@ -131,6 +131,8 @@ mod tests {
         let folder = enter(&at).unwrap();
         let own = known(&at, std::process::id());
         tell(&folder, &own).unwrap();
+        assert!(known_in(&at).unwrap().is_empty(), "nobody listens, though there is a process of that number");
+        let _listens = std::os::unix::net::UnixListener::bind(&own.socket).unwrap();
         tell(&folder, &known(&at, NOBODY)).unwrap();
         drop(std::os::unix::net::UnixListener::bind(at.join(place::socket_of(NOBODY))).unwrap());
         folder.write("notes.txt", b"a person's").unwrap();
@@ -156,6 +158,9 @@ mod tests {
         let elsewhere = Known { socket: PathBuf::from("/tmp/trap.sock"), ..known(&at, own) };
         let another = Known { process: 1, ..known(&at, own) };
         let newer = Known { ropewalk: VERSION + 1, ..known(&at, own) };
+        let _listens = std::os::unix::net::UnixListener::bind(at.join(place::socket_of(own))).unwrap();
+        tell(&folder, &known(&at, own)).unwrap();
+        assert_eq!(known_in(&at).unwrap().len(), 1);
         for liar in [elsewhere, another, newer] {
             folder.write(&place::known_of(own), &serde_json::to_vec(&liar).unwrap()).unwrap();
             assert!(known_in(&at).unwrap().is_empty());

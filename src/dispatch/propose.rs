@@ -118,11 +118,14 @@ pub(super) async fn outline(
             access.hosts.push(host.clone());
         }
     }
-    let leaves = matches!(entry.rule, Rule::Mcp { .. })
+    let to_server = matches!(entry.rule, Rule::Mcp { .. });
+    let leaves = to_server
         || !access.hosts.is_empty()
         || lines.iter().any(|line| line.analysis.network)
         || writes.iter().any(|target| !target.inside);
     let credential = leaves.then(|| held(arguments)).flatten();
+    // One that characters that nobody sees hide leaves without them.
+    let credential = credential.or_else(|| to_server.then(|| held(&crate::mcp::as_sent(arguments))).flatten());
     let remembers = !access.memories.is_empty();
     let external = remembers.then(|| context.session.heard_from(turn)).flatten();
     let bound = entry.tool.bound_to(arguments).iter().map(|line| visible(line)).collect();

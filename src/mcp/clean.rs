@@ -13,19 +13,41 @@ const FLAGS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
 /// Whether a character has no shape and no part in that of its neighbours.
 fn shapeless(character: char) -> bool {
     matches!(u32::from(character),
-        0x00ad | 0x034f | 0x061c | 0x115f..=0x1160 | 0x17b4..=0x17b5 | 0x180b..=0x180f | 0x200b | 0x200e..=0x200f
+        0x00ad | 0x034f | 0x061c | 0x115f..=0x1160 | 0x17b4..=0x17b5 | 0x200b | 0x200e..=0x200f
         | 0x202a..=0x202e | 0x2060..=0x206f | 0x3164 | 0xfeff | 0xffa0 | 0xfff0..=0xfffb | 0x1bca0..=0x1bca3
         | 0x1d173..=0x1d17a | 0xe0000..=0xe00ff | 0xe01f0..=0xe0fff)
 }
 
-/// Whether a character joins, or selects the shape of, what is before it.
-fn shapes(character: char) -> bool {
-    matches!(u32::from(character), 0x200c..=0x200d | 0xfe00..=0xfe0f | 0xe0100..=0xe01ef)
+/// Whether a character joins what is before it with what follows, or keeps them apart.
+fn joins(character: char) -> bool {
+    matches!(character, '\u{200c}'..='\u{200d}')
+}
+
+/// Whether a character selects the shape of what is before it.
+fn selects(character: char) -> bool {
+    matches!(u32::from(character), 0xfe00..=0xfe0f | 0xe0100..=0xe01ef) || selects_mongolian(character)
+}
+
+/// The same for Mongolian letters alone.
+fn selects_mongolian(character: char) -> bool {
+    matches!(character, '\u{180b}'..='\u{180f}')
+}
+
+/// Whether a character that joins or selects shapes something behind another one that stays.
+fn shapes(character: char, last: char) -> bool {
+    if joins(character) {
+        // An emoji with its selector is joined as one (a flag and a rainbow).
+        shapeable(last) || selects(last)
+    } else if selects_mongolian(character) {
+        matches!(last, '\u{1820}'..='\u{18aa}')
+    } else {
+        shapeable(last)
+    }
 }
 
 /// Whether the shape of a character can depend on what follows it.
 fn shapeable(character: char) -> bool {
-    !character.is_ascii() && !character.is_whitespace() && !shapes(character)
+    !character.is_ascii() && !character.is_whitespace() && !joins(character) && !selects(character)
         || matches!(character, '0'..='9' | '#' | '*')
 }
 
@@ -49,7 +71,7 @@ pub(super) fn seen(text: &str) -> (String, usize) {
     let mut at = 0;
     while let Some(character) = text[at..].chars().next() {
         at += character.len_utf8();
-        let keep = if shapes(character) { shapeable(last) } else { !shapeless(character) };
+        let keep = if joins(character) || selects(character) { shapes(character, last) } else { !shapeless(character) };
         if !keep {
             dropped += 1;
             continue;
@@ -140,6 +162,14 @@ mod tests {
             ("\u{1f468}\u{200d}\u{1f469}", "\u{1f468}\u{200d}\u{1f469}"),
             ("\u{2764}\u{fe0f}\u{fe0f}", "\u{2764}\u{fe0f}"),
             ("1\u{fe0f}\u{20e3}", "1\u{fe0f}\u{20e3}"),
+            // A heart on fire, a rainbow flag, a woman who lifts weights.
+            ("\u{2764}\u{fe0f}\u{200d}\u{1f525}", "\u{2764}\u{fe0f}\u{200d}\u{1f525}"),
+            ("\u{1f3f3}\u{fe0f}\u{200d}\u{1f308}", "\u{1f3f3}\u{fe0f}\u{200d}\u{1f308}"),
+            ("\u{1f3cb}\u{1f3fd}\u{200d}\u{2640}\u{fe0f}", "\u{1f3cb}\u{1f3fd}\u{200d}\u{2640}\u{fe0f}"),
+            ("\u{2764}\u{fe0f}\u{200d}\u{200d}\u{fe0f}", "\u{2764}\u{fe0f}\u{200d}"),
+            // Mongolian letters have selectors of their own, which shape nothing else.
+            ("\u{1820}\u{180b}\u{1828}\u{180e}\u{1820}", "\u{1820}\u{180b}\u{1828}\u{180e}\u{1820}"),
+            ("\u{e9}\u{180b}\u{180e}", "\u{e9}"),
             ("\u{646}\u{645}\u{6cc}\u{200c}\u{62e}", "\u{646}\u{645}\u{6cc}\u{200c}\u{62e}"),
             ("\u{845b}\u{e0100}", "\u{845b}\u{e0100}"),
             (england, england),

@@ -19,9 +19,19 @@ use tracing::debug;
 use super::clean;
 use super::desk::Desk;
 use crate::editor::{AskError, Editor, ElicitAction, ElicitAnswer, ElicitMode, ElicitParams, SampleParams};
+use crate::permissions::visible;
 
 /// What a server asks a person is shown up to so many bytes.
 const MESSAGE: usize = 8 * 1024;
+
+/// A form that a server asks to be filled in is at most so long (bytes).
+const FORM: usize = 64 * 1024;
+
+/// What is said in a form of one of its fields is shown up to so many bytes.
+const FIELD: usize = 1000;
+
+/// A page that a server wants to be shown has an address of at most so many bytes.
+const ADDRESS: usize = 8 * 1024;
 
 /// The folders that servers are told of: URI and name.
 pub(super) type Folders = Arc<dyn Fn() -> Vec<(String, String)> + Send + Sync>;
@@ -48,6 +58,10 @@ impl Client {
         params.server.clone_from(&self.server);
         params.mode = mode;
         params.message = clean::words(&params.message, MESSAGE);
+        if let Err(why) = fit(&mut params) {
+            debug!(server = self.server, why, "a question of an MCP server that is put to nobody");
+            return declined;
+        }
         let Some(waiting) = self.desk.waits() else { return declined };
         let answer = self.editor.elicit(params).await;
         drop(waiting);
@@ -76,6 +90,27 @@ impl Client {
         drop(waiting);
         answer.map(|answer| answer.result).map_err(|error| refused(format!("no model answered: {error}")))
     }
+}
+
+/// Makes a question fit for a person: its form is bounded and cleaned, its page one of the web, at an address that shows
+/// all that is in it.
+fn fit(params: &mut ElicitParams) -> Result<(), &'static str> {
+    if let Some(form) = &mut params.requested_schema {
+        if form.to_string().len() > FORM {
+            return Err("its form is too long");
+        }
+        clean::schema(form, FIELD);
+    }
+    if let Some(address) = &params.url {
+        let of_the_web = url::Url::parse(address).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+        if !of_the_web || address.len() > ADDRESS || visible(address) != *address {
+            return Err("its page is none of the web");
+        }
+    }
+    if params.mode == ElicitMode::Url && params.url.is_none() {
+        return Err("it names no page");
+    }
+    Ok(())
 }
 
 /// A question as it came on the wire, without whose it is.
@@ -197,5 +232,37 @@ impl ClientHandler for Client {
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
         self.desk.tools_changed();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_put_to_a_person() {
+        let page = |url: &str| ElicitParams { mode: ElicitMode::Url, ..asked("m", None, Some(url.to_owned())) };
+        let form = |schema: Value| asked("m", Some(schema), None);
+        let long = "x".repeat(FORM);
+        for (mut question, fits) in [
+            (page("https://example.org/a?b=c#d"), true),
+            (page("http://127.0.0.1:9/"), true),
+            (page("javascript:alert(1)"), false),
+            (page("file:///etc/passwd"), false),
+            (page("vscode://x/y"), false),
+            (page("example.org"), false),
+            (page("https://example.org/\u{202e}gro"), false),
+            (page(&format!("https://example.org/{long}")), false),
+            (ElicitParams { mode: ElicitMode::Url, ..asked("m", None, None) }, false),
+            (form(json!({ "type": "object" })), true),
+            (form(json!({ "type": "object", "x": long })), false),
+        ] {
+            assert_eq!(fit(&mut question).is_ok(), fits, "{question:.200?}");
+        }
+        let mut question = form(json!({ "properties": { "a": { "title": "x\u{200b}", "description": long } } }));
+        question.requested_schema.as_mut().unwrap()["properties"]["a"]["description"] = json!("y".repeat(5000));
+        fit(&mut question).unwrap();
+        let field = &question.requested_schema.unwrap()["properties"]["a"];
+        assert!(field["title"] == "x" && field["description"].as_str().unwrap().len() < FIELD + 100, "{field:.200}");
     }
 }

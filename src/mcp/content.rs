@@ -12,6 +12,12 @@ const WORD: usize = 300;
 /// A picture is at most so long (bytes of base64).
 const LONGEST_PICTURE: usize = 8 * 1024 * 1024;
 
+/// At most so many pieces of one answer are looked at.
+const MOST_PIECES: usize = 1000;
+
+/// At most so many pictures of one answer are shown.
+const MOST_PICTURES: usize = 20;
+
 /// Pictures are shown of these types.
 const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
@@ -20,12 +26,13 @@ const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp
 /// `images`: whether the client shows pictures to the model.
 pub(super) fn outcome(server: &str, answer: &Value, images: bool) -> Outcome {
     let pieces = answer["content"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let mut content: Vec<Content> = pieces.iter().map(|piece| self::piece(piece, images)).collect();
-    let structured = answer.get("structuredContent").filter(|value| !value.is_null()).cloned();
-    let said = content.iter().any(|piece| !matches!(piece, Content::Text { text } if text.is_empty()));
-    if !said {
-        content.clear();
-        content.push(Content::text(match &structured {
+    let mut shown = Shown::default();
+    shown.all(pieces, |piece| self::piece(piece, images));
+    let mut structured = answer.get("structuredContent").filter(|value| !value.is_null()).cloned();
+    shown.dropped += structured.as_mut().map_or(0, clean::arguments);
+    if !shown.says_something() {
+        shown.content.clear();
+        shown.push(Content::text(match &structured {
             Some(value) => serde_json::to_string_pretty(value).unwrap_or_default(),
             None if answer.get("content").is_none() => {
                 format!("(an answer of another form: {})", clean::line(&answer.to_string(), WORD))
@@ -33,6 +40,7 @@ pub(super) fn outcome(server: &str, answer: &Value, images: bool) -> Outcome {
             None => "(it answered nothing)".to_owned(),
         }));
     }
+    let content = shown.end();
     let failed =
         (answer["isError"] == Value::Bool(true)).then(|| Failed { kind: ErrorKind::Failed, data: structured.clone() });
     Outcome { content, structured, external: Some(server.to_owned()), failed, ..Outcome::default() }
@@ -41,32 +49,86 @@ pub(super) fn outcome(server: &str, answer: &Value, images: bool) -> Outcome {
 /// What a resource is that was read.
 pub(super) fn resource(server: &str, answer: &Value, images: bool) -> Outcome {
     let contents = answer["contents"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let mut content: Vec<Content> = contents.iter().map(|piece| held(piece, images)).collect();
-    if content.is_empty() {
-        content.push(Content::text("(there is nothing in it)"));
+    let mut shown = Shown::default();
+    shown.all(contents, |piece| held(piece, images));
+    if contents.is_empty() {
+        shown.push(Content::text("(there is nothing in it)"));
     }
-    Outcome { content, external: Some(server.to_owned()), ..Outcome::default() }
+    Outcome { content: shown.end(), external: Some(server.to_owned()), ..Outcome::default() }
 }
 
 /// What a prompt is: its messages, each with whose it is.
 pub(super) fn prompt(server: &str, answer: &Value, images: bool) -> Outcome {
-    let mut content = Vec::new();
+    let mut shown = Shown::default();
     if let Some(about) = answer["description"].as_str() {
-        content.push(Content::text(clean::words(about, WORD)));
+        shown.push(Content::text(clean::words(about, WORD)));
     }
-    for message in answer["messages"].as_array().map(Vec::as_slice).unwrap_or_default() {
+    let messages = answer["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    for message in messages.iter().take(MOST_PIECES) {
         let role = clean::line(message["role"].as_str().unwrap_or("unknown"), WORD);
         let pieces = match &message["content"] {
             Value::Array(pieces) => pieces.clone(),
             one => vec![one.clone()],
         };
-        content.push(Content::text(format!("[{role}]")));
-        content.extend(pieces.iter().map(|piece| self::piece(piece, images)));
+        shown.push(Content::text(format!("[{role}]")));
+        shown.all(&pieces, |piece| self::piece(piece, images));
     }
-    if content.is_empty() {
-        content.push(Content::text("(the prompt has no messages)"));
+    if messages.is_empty() && shown.content.is_empty() {
+        shown.push(Content::text("(the prompt has no messages)"));
     }
-    Outcome { content, external: Some(server.to_owned()), ..Outcome::default() }
+    if messages.len() > MOST_PIECES {
+        shown.push(Content::text(format!("({} more messages were left out)", messages.len() - MOST_PIECES)));
+    }
+    Outcome { content: shown.end(), external: Some(server.to_owned()), ..Outcome::default() }
+}
+
+/// What is shown of an answer: bounded, and without what nobody sees.
+#[derive(Default)]
+struct Shown {
+    content: Vec<Content>,
+    pictures: usize,
+    /// So many characters were left out.
+    dropped: usize,
+}
+
+impl Shown {
+    fn push(&mut self, piece: Content) {
+        let piece = match piece {
+            Content::Text { text } => {
+                let (text, dropped) = clean::seen(&text);
+                self.dropped += dropped;
+                Content::text(text)
+            }
+            Content::Image { data, mime_type } if self.pictures >= MOST_PICTURES => {
+                let words = binary("a picture", &mime_type, &data);
+                Content::text(format!("{words}; {MOST_PICTURES} are shown already"))
+            }
+            picture @ Content::Image { .. } => {
+                self.pictures += 1;
+                picture
+            }
+        };
+        self.content.push(piece);
+    }
+
+    fn all(&mut self, pieces: &[Value], shown: impl Fn(&Value) -> Content) {
+        pieces.iter().take(MOST_PIECES).for_each(|piece| self.push(shown(piece)));
+        if pieces.len() > MOST_PIECES {
+            self.push(Content::text(format!("({} more pieces were left out)", pieces.len() - MOST_PIECES)));
+        }
+    }
+
+    fn says_something(&self) -> bool {
+        self.content.iter().any(|piece| !matches!(piece, Content::Text { text } if text.is_empty()))
+    }
+
+    fn end(mut self) -> Vec<Content> {
+        if self.dropped > 0 {
+            let words = format!("({} characters that nobody sees were left out of the answer.)", self.dropped);
+            self.content.push(Content::text(words));
+        }
+        self.content
+    }
 }
 
 /// One piece of an answer.
@@ -191,6 +253,33 @@ mod tests {
                 (a piece that cannot be shown: 5)
             "#]],
         );
+    }
+
+    #[test]
+    fn what_nobody_sees_and_what_is_too_much_is_left_out_and_told() {
+        check(
+            &json!({
+                "content": [{ "type": "text", "text": "a\u{e0049}\u{200b}b" }],
+                "structuredContent": { "a": ["\u{202e}c"] },
+            }),
+            &expect![[r#"
+                ab
+                (3 characters that nobody sees were left out of the answer.)
+                = {"a":["c"]}
+            "#]],
+        );
+        check(
+            &json!({ "content": [{ "type": "text", "text": "\u{200b}" }] }),
+            &expect![[r"
+                (it answered nothing)
+                (1 characters that nobody sees were left out of the answer.)
+            "]],
+        );
+        let picture = json!({ "type": "image", "data": "AAAA", "mimeType": "image/png" });
+        let many = outcome("s", &json!({ "content": vec![picture; MOST_PIECES + 5] }), true);
+        let pictures = many.content.iter().filter(|piece| matches!(piece, Content::Image { .. })).count();
+        assert_eq!((pictures, many.content.len()), (MOST_PICTURES, MOST_PIECES + 1));
+        assert!(told(&many).ends_with("(5 more pieces were left out)\n"));
     }
 
     #[test]

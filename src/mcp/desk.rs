@@ -18,6 +18,9 @@ const UNCLAIMED: usize = 64;
 /// So many questions of a server are open at most.
 const QUESTIONS: usize = 8;
 
+/// The name of a call in a sign of progress is at most so long (bytes).
+const TOKEN: usize = 32;
+
 /// A message of progress is shown up to so many bytes.
 const MESSAGE: usize = 300;
 
@@ -104,17 +107,25 @@ impl Desk {
 
     /// The server says how far a call has come.
     pub(super) fn progress(&self, said: &ProgressNotificationParam) {
+        let token = name(&said.progress_token);
+        // One that none of ours can be.
+        if token.len() > TOKEN {
+            return;
+        }
+        let message = said.message.as_deref().map(|message| clean::line(message, MESSAGE));
         let mut open = self.open();
-        let Some((caller, alive)) = open.running.get(&name(&said.progress_token)) else {
+        let Some((caller, alive)) = open.running.get(&token) else {
             if open.unclaimed.len() >= UNCLAIMED {
                 open.unclaimed.pop_front();
             }
-            open.unclaimed.push_back(said.clone());
+            // Nothing of it is kept that has no bound.
+            let mut kept = ProgressNotificationParam::new(said.progress_token.clone(), said.progress);
+            (kept.total, kept.message) = (said.total, message);
+            open.unclaimed.push_back(kept);
             return;
         };
         alive.notify_one();
         if let Some(Caller { progress, .. }) = caller {
-            let message = said.message.as_deref().map(|message| clean::line(message, MESSAGE));
             progress.report(percentage(said.progress, said.total), message.as_deref());
         }
     }
@@ -212,6 +223,14 @@ mod tests {
             desk.progress(&said(token, 1.0, None));
         }
         assert_eq!(desk.open().unclaimed.len(), UNCLAIMED);
+        let mut long = said(500, 1.0, None);
+        long.message = Some("x".repeat(1 << 20));
+        desk.progress(&long);
+        long.progress_token = ProgressToken(NumberOrString::String("x".repeat(1 << 20).into()));
+        desk.progress(&long);
+        let last = desk.open().unclaimed.back().cloned().unwrap();
+        assert_eq!(last.progress_token, ProgressToken(NumberOrString::Number(500)));
+        assert!(last.message.unwrap().len() < MESSAGE + 100);
     }
 
     #[tokio::test(start_paused = true)]

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::RoleClient;
-use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ErrorData, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::mpsc;
@@ -16,6 +16,9 @@ use tracing::warn;
 
 /// A line is at most so long (bytes).
 pub(super) const LONGEST_LINE: usize = 16 * 1024 * 1024;
+
+/// So much of a line that is too long is kept of its beginning, and of its end (bytes).
+const EDGE: usize = 64;
 
 /// So many bytes wait at most for a server that does not read.
 const MOST_WAITING: usize = 64 * 1024 * 1024;
@@ -173,9 +176,19 @@ async fn read(
     loop {
         let line = match next_line(&mut reader, LONGEST_LINE).await {
             Ok(Some(Line::Whole(line))) => line,
-            Ok(Some(Line::TooLong)) => {
+            Ok(Some(Line::TooLong { head, tail })) => {
                 warn!(server, "an MCP server wrote a line that is too long");
                 health.note(|faults| faults.too_long += 1);
+                // Nobody waits for what will not come.
+                let instead = answered(&head, &tail).map(|id| {
+                    let why = format!("its answer was longer than {LONGEST_LINE} bytes, and was not read");
+                    JsonRpcMessage::error(ErrorData::internal_error(why, None), Some(id))
+                });
+                if let Some(instead) = instead
+                    && sender.send(instead).await.is_err()
+                {
+                    return;
+                }
                 continue;
             }
             Ok(None) | Err(_) => return,
@@ -205,32 +218,60 @@ fn messages(line: &[u8]) -> Option<Vec<ServerJsonRpcMessage>> {
     serde_json::from_slice(line).ok().map(|message| vec![message])
 }
 
+/// The request that a line answers, as far as that is told by its beginning and its end: servers write the id at the one
+/// or at the other.
+fn answered(head: &[u8], tail: &[u8]) -> Option<RequestId> {
+    const ID: &str = "\"jsonrpc\":\"2.0\",\"id\":";
+    let plain = |bytes: &[u8]| -> String {
+        String::from_utf8_lossy(bytes).chars().filter(|character| !character.is_whitespace()).collect()
+    };
+    let (head, tail) = (plain(head), plain(tail));
+    let answers = |text: &str| text.starts_with("\"result\":") || text.starts_with("\"error\":");
+    let inner = head.strip_prefix('{')?;
+    let number = match inner.strip_prefix(ID).and_then(|rest| rest.split_once(',')) {
+        Some((number, rest)) => answers(rest).then_some(number)?,
+        None => answers(inner).then(|| tail.rsplit_once(ID)?.1.strip_suffix('}'))??,
+    };
+    number.parse().ok().map(RequestId::Number)
+}
+
 #[derive(Debug, PartialEq, Eq)]
 enum Line {
     Whole(Vec<u8>),
-    TooLong,
+    /// Its beginning and its end are known.
+    TooLong {
+        head: Vec<u8>,
+        tail: Vec<u8>,
+    },
 }
 
 /// The next line without its end; `None`: there is none. The last one may have no end.
 async fn next_line(reader: &mut (impl AsyncBufRead + Unpin), longest: usize) -> io::Result<Option<Line>> {
-    let (mut line, mut long, mut any) = (Vec::new(), false, false);
+    let (mut line, mut head, mut any) = (Vec::new(), None, false);
+    let ended = |line: Vec<u8>, head: Option<Vec<u8>>| match head {
+        Some(head) => Line::TooLong { head, tail: line[line.len().saturating_sub(EDGE)..].to_vec() },
+        None => Line::Whole(line),
+    };
     loop {
         let piece = reader.fill_buf().await?;
         if piece.is_empty() {
-            return Ok(any.then_some(if long { Line::TooLong } else { Line::Whole(line) }));
+            return Ok(any.then(|| ended(line, head)));
         }
         any = true;
         let end = memchr::memchr(b'\n', piece);
         let taken = &piece[..end.unwrap_or(piece.len())];
-        if line.len() + taken.len() > longest {
-            (long, line) = (true, Vec::new());
-        } else if !long {
-            line.extend_from_slice(taken);
+        line.extend_from_slice(taken);
+        if head.is_none() && line.len() > longest {
+            head = Some(line[..line.len().min(EDGE)].to_vec());
+        }
+        if head.is_some() && line.len() > EDGE {
+            // A new one: what was too long is not kept.
+            line = line[line.len() - EDGE..].to_vec();
         }
         let used = taken.len() + usize::from(end.is_some());
         reader.consume(used);
         if end.is_some() {
-            return Ok(Some(if long { Line::TooLong } else { Line::Whole(line) }));
+            return Ok(Some(ended(line, head)));
         }
     }
 }
@@ -248,10 +289,56 @@ mod tests {
         while let Some(line) = next_line(&mut reader, 5).await.unwrap() {
             lines.push(match line {
                 Line::Whole(line) => String::from_utf8(line).unwrap(),
-                Line::TooLong => "too long".to_owned(),
+                Line::TooLong { head, tail } => {
+                    assert!(head.starts_with(b"123456"), "{head:?}");
+                    format!("too long {}", String::from_utf8_lossy(&tail))
+                }
             });
         }
-        assert_eq!(lines, ["ab", "\r", "too long", "xyz", "too long"]);
+        assert_eq!(lines, ["ab", "\r", "too long 123456789", "xyz", "too long 123456789"]);
+        let long = format!("a{}b", "-".repeat(10_000));
+        let Ok(Some(Line::TooLong { head, tail })) = next_line(&mut long.as_bytes(), 5).await else { panic!("whole") };
+        assert_eq!((head.len(), tail.len(), head[0], tail[EDGE - 1]), (EDGE, EDGE, b'a', b'b'));
+    }
+
+    #[test]
+    fn what_a_long_line_answers() {
+        for (head, tail, id) in [
+            (r#"{"jsonrpc":"2.0","id":7,"result":{"con"#, "", Some(7)),
+            (r#"{ "jsonrpc": "2.0", "id": 7, "error": {"#, "", Some(7)),
+            (r#"{"result":{"content":[{"#, r#"AAA"}]},"jsonrpc":"2.0","id":12}"#, Some(12)),
+            (r#"{"result":{"#, "\"}]}, \"jsonrpc\": \"2.0\", \"id\": 12}\r", Some(12)),
+            // Its own requests have ids of its own.
+            (r#"{"jsonrpc":"2.0","id":7,"method":"sampling/"#, "", None),
+            (r#"{"method":"sampling/createMessage","#, r#"},"jsonrpc":"2.0","id":12}"#, None),
+            (r#"{"result":{"id":5,"#, r#""id":12}}"#, None),
+            (r#"{"jsonrpc":"2.0","id":"7","result":{"#, "", None),
+            ("AAAA", "AAAA", None),
+            ("", "", None),
+        ] {
+            assert_eq!(answered(head.as_bytes(), tail.as_bytes()), id.map(RequestId::Number), "{head} {tail}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_is_too_long_is_an_error_at_once() {
+        let (ours, mut theirs) = duplex(1 << 20);
+        let (reader, writer) = tokio::io::split(ours);
+        let (mut pipes, health) = Pipes::new("s", reader, writer);
+        let writing = tokio::spawn(async move {
+            theirs
+                .write_all(br#"{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"image","data":""#)
+                .await
+                .unwrap();
+            for _ in 0..LONGEST_LINE / 1024 {
+                theirs.write_all(&[b'A'; 1024]).await.unwrap();
+            }
+            theirs.write_all(b"\"}]}}\n").await.unwrap();
+        });
+        let Some(JsonRpcMessage::Error(error)) = pipes.receive().await else { panic!("no error") };
+        assert_eq!(error.id, Some(RequestId::Number(3)));
+        assert!(error.error.message.contains("was not read") && health.now().too_long == 1);
+        writing.await.unwrap();
     }
 
     #[tokio::test]

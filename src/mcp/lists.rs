@@ -8,6 +8,9 @@ use serde_json::Value;
 /// A list has at most so many pages.
 const MOST_PAGES: usize = 100;
 
+/// A list has at most so many bytes, as JSON.
+const MOST_BYTES: usize = 32 << 20;
+
 /// A list, as far as it was taken.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct List {
@@ -25,6 +28,7 @@ where
     F: Future<Output = Result<Value, E>>,
 {
     let (mut list, mut cursor, mut seen) = (List::default(), None, BTreeSet::new());
+    let mut bytes = 0;
     for number in 0..MOST_PAGES {
         let mut answer = match page(cursor.take()).await {
             Ok(answer) => answer,
@@ -38,6 +42,11 @@ where
             list.cut = Some(format!("page {} has no `{key}`", number + 1));
             return Ok(list);
         };
+        bytes += serde_json::to_vec(&items).map_or(usize::MAX / 2, |json| json.len());
+        if bytes > MOST_BYTES {
+            list.cut = Some(format!("they are longer than {MOST_BYTES} bytes together"));
+            return Ok(list);
+        }
         list.items.extend(items);
         if list.items.len() > most {
             list.items.truncate(most);
@@ -85,6 +94,9 @@ mod tests {
         ] {
             assert_eq!(fetched(&pages).await, got, "{pages:?}");
         }
+        let large = |next: &str| Ok(json!({ "tools": ["x".repeat(MOST_BYTES / 2)], "nextCursor": next }));
+        let got = fetched(&[large("a"), large("b"), large("c")]).await;
+        assert_eq!(got, Ok((1, cut("they are longer than 33554432 bytes together"))));
         let mut number = 0;
         let endless = all::<String, _>("tools", 5, |_| {
             number += 1;

@@ -8,27 +8,37 @@ pub(super) const PREFIX: &str = "mcp__";
 /// A name is at most so long (bytes).
 const LONGEST: usize = 64;
 
-/// Of a name that has to be shortened, the server gets at most so many bytes.
-const SERVER: usize = 20;
+/// The part of the server is at most so long (bytes).
+const SERVER: usize = 40;
 
 /// So many hex digits tell names apart that would be alike.
 const DIGITS: usize = 8;
 
 /// The name of a tool of a server. Two different pairs have two different names (as far as SHA-256 goes): a pair whose
 /// names can be taken as they are is told by them, any other by a suffix that follows from both.
+///
+/// The part of the server follows from its name alone, and no two servers share one: rules speak of all tools of a server
+/// by it.
 pub(super) fn of(server: &str, tool: &str) -> String {
-    let plain = format!("{PREFIX}{server}__{tool}");
-    // With an underscore at an edge it could not be told where the server's name ends.
-    let clear = !server.contains("__") && !server.ends_with('_') && !tool.starts_with('_');
-    if proper(server) && proper(tool) && clear && plain.len() <= LONGEST && !suffixed(tool) {
-        return plain;
+    let part = part_of(server);
+    let room = LONGEST - PREFIX.len() - part.len() - 2;
+    // With an underscore at its beginning it could not be told where the server's name ends.
+    if proper(tool) && !tool.starts_with('_') && !suffixed(tool) && tool.len() <= room {
+        return format!("{PREFIX}{part}__{tool}");
     }
     let digest = crate::text::hash(&format!("{}:{server}{tool}", server.len()));
-    let suffix = &digest[..DIGITS];
-    let server = shortened(&simple(server), SERVER);
-    let room = LONGEST - PREFIX.len() - server.len() - 2 - 1 - DIGITS;
-    let tool = shortened(&simple(tool), room);
-    format!("{PREFIX}{server}__{tool}_{suffix}")
+    let tool = shortened(&simple(tool), room - 1 - DIGITS);
+    format!("{PREFIX}{part}__{tool}_{}", &digest[..DIGITS])
+}
+
+/// The part of a server in the names of its tools.
+fn part_of(server: &str) -> String {
+    let clear = !server.contains("__") && !server.ends_with('_');
+    if proper(server) && clear && !suffixed(server) && server.len() <= SERVER {
+        return server.to_owned();
+    }
+    let digest = crate::text::hash(server);
+    format!("{}_{}", shortened(&simple(server), SERVER - 1 - DIGITS), &digest[..DIGITS])
 }
 
 /// The names of several tools of one server, in their order; `None` for one that would be another's.
@@ -54,8 +64,8 @@ fn proper(name: &str) -> bool {
 }
 
 /// Whether a name ends as those do that were told apart: then it is told apart as well.
-fn suffixed(tool: &str) -> bool {
-    tool.rsplit_once('_').is_some_and(|(_, end)| {
+fn suffixed(name: &str) -> bool {
+    name.rsplit_once('_').is_some_and(|(_, end)| {
         end.len() == DIGITS && end.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     })
 }
@@ -99,23 +109,27 @@ mod tests {
             ("a-server-with-a-very-long-name-indeed", "and-a-tool-with-a-name-that-is-longer-still"),
             ("", ""),
             ("s", "t_0123abcd"),
+            ("my_server_e6c0f66d", "echo"),
+            ("my.server", "_echo"),
         ]
         .map(|(server, tool)| of(server, tool));
-        expect![[r"
+        expect![[r#"
             mcp__everything__echo
             mcp__every-thing__get_Sum
-            mcp__my_server__echo_e6c0f66d
+            mcp__my_server_b129874b__echo
             mcp__my_server__echo
             mcp__a__b__c
-            mcp__a_b__c_bf3c0c39
-            mcp__a__b_dcd870fd
+            mcp__a_b_63e5c1c4__c
+            mcp__a_571fb0e3__b
             mcp__a__b_5755fcc4
-            mcp__gr_e__l_ngen_messen_49a0464c
+            mcp__gr_e_d353a267__l_ngen_messen_49a0464c
             mcp__s__do_it_now_9599eeff
-            mcp__a-server-with-a-very__and-a-tool-with-a-name-that-_f928aa70
-            mcp__x__x_ba768b33
+            mcp__a-server-with-a-very-long-name-indeed__and-a-tool-_f928aa70
+            mcp__x_e3b0c442__x_ba768b33
             mcp__s__t_0123abcd_9c303af6
-        "]]
+            mcp__my_server_e6c0f66d_a5edf108__echo
+            mcp__my_server_9661c51a__echo_31326cfb
+        "#]]
         .assert_eq(&(named.join("\n") + "\n"));
     }
 
@@ -129,6 +143,21 @@ mod tests {
     fn what_may_mean_one() {
         for (name, may) in [("mcp__a__b", true), ("MCP-a-b", true), ("mcp", true), ("mcpx", false), ("read", false)] {
             assert_eq!(meant(name), may, "{name}");
+        }
+    }
+
+    /// `mcp__server` in a rule means every tool whose name goes on with `__`.
+    #[test]
+    fn no_server_is_in_what_a_rule_says_of_another() {
+        let servers = ["a_b", "a b", "a.b", "a__b", "a_b_", "a_b\u{200b}", "a", "a_", "a\u{e9}b", ""];
+        for one in servers {
+            let rule = format!("{PREFIX}{}__", part_of(one));
+            for other in servers.iter().filter(|other| **other != one) {
+                for tool in ["t", "_t", "b__t", "t t", ""] {
+                    let name = of(other, tool);
+                    assert!(!name.starts_with(&rule), "{rule} {name}");
+                }
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! When a server that ended is started again. Pure.
+//! When a server that ended is started again, and how soon one is heard whose tools change. Pure.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -39,6 +39,37 @@ impl Restarts {
     }
 }
 
+/// After a server said that its tools are others, it may say so again for so long before they are fetched.
+const GATHERING: Duration = Duration::from_millis(100);
+
+/// The same for one that says so all the time.
+const LONGEST_GATHERING: Duration = Duration::from_secs(30);
+
+/// One that was quiet for so long is listened to as if it had never said anything.
+const QUIET: Duration = Duration::from_secs(10);
+
+/// How soon it is looked at what a server says of its tools: later and later, the more often it says that they are others.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Heed {
+    pause: Option<Duration>,
+    fetched: Option<Instant>,
+}
+
+impl Heed {
+    /// It says that they are others; after how long they are to be fetched.
+    pub(super) fn told(&mut self, now: Instant) -> Duration {
+        let again = self.fetched.is_some_and(|fetched| now - fetched < QUIET);
+        let pause = self.pause.filter(|_| again).map_or(GATHERING, |pause| (pause * 2).min(LONGEST_GATHERING));
+        self.pause = Some(pause);
+        pause
+    }
+
+    /// They were fetched.
+    pub(super) fn fetched(&mut self, now: Instant) {
+        self.fetched = Some(now);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,5 +84,19 @@ mod tests {
         tokio::time::advance(WINDOW + Duration::from_secs(1)).await;
         assert!(!restarts.exhausted(Instant::now()));
         assert_eq!(restarts.ended(Instant::now()), Some(Duration::from_secs(1)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_never_rests_is_heard_less_and_less() {
+        let mut heed = Heed::default();
+        let mut pauses = Vec::new();
+        for quiet in [0, 0, 1, 9, 0, 0, 0, 0, 0, 0, 0, 10, 0] {
+            tokio::time::advance(Duration::from_secs(quiet)).await;
+            let pause = heed.told(Instant::now());
+            tokio::time::advance(pause).await;
+            heed.fetched(Instant::now());
+            pauses.push(pause.as_millis());
+        }
+        assert_eq!(pauses, [100, 200, 400, 800, 1600, 3200, 6400, 12800, 25600, 30000, 30000, 100, 200]);
     }
 }

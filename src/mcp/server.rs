@@ -11,16 +11,13 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::link::{Link, World};
-use super::restarts::Restarts;
-use super::specs::{Origin, Spec};
+use super::restarts::{Heed, Restarts};
+use super::specs::{self, Origin, Spec};
 use super::tool::{Declared, McpTool};
 use super::{clean, names};
 
 /// A call waits at most so long for a server that starts.
 const PATIENCE: Duration = Duration::from_secs(70);
-
-/// After the server said that its tools are others, it may say so again for so long before they are fetched.
-const GATHERING: Duration = Duration::from_millis(100);
 
 /// A server's name is shown up to so many bytes.
 const NAME: usize = 100;
@@ -302,7 +299,7 @@ impl Server {
 
     /// Looks after a connection to its end; answers why it ended.
     async fn serve(&self, link: &Link) -> String {
-        let mut changed = link.tools_changed();
+        let (mut changed, mut heed) = (link.tools_changed(), Heed::default());
         loop {
             tokio::select! {
                 biased;
@@ -311,11 +308,16 @@ impl Server {
                     return link.why().await;
                 },
             }
-            sleep(GATHERING).await;
+            tokio::select! {
+                biased;
+                () = link.ended() => return link.why().await,
+                () = sleep(heed.told(Instant::now())) => {}
+            }
             changed.mark_unchanged();
             if let Err(why) = self.list(link).await {
                 warn!(server = self.spec.name, why, "the tools of an MCP server could not be listed again");
             }
+            heed.fetched(Instant::now());
         }
     }
 
@@ -354,7 +356,7 @@ impl Server {
 impl Spec {
     /// What a person's consent to it is bound to.
     pub(super) fn identity(&self) -> String {
-        format!("MCP server {}: {}", self.name, self.shown)
+        format!("MCP server {}: {}", specs::called(&self.name), self.shown)
     }
 
     /// Whether it is one that a person has to allow before it is first started.

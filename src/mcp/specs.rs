@@ -19,6 +19,9 @@ pub(super) const LONGEST_FILE: u64 = 1024 * 1024;
 /// At most so many servers are taken.
 const MOST: usize = 64;
 
+/// So many hex digits tell the values of a project's variables apart.
+const VALUES: usize = 16;
+
 /// A server's own name is at most so long (characters).
 const LONGEST_NAME: usize = 100;
 
@@ -142,6 +145,8 @@ pub(super) struct Sources<'a> {
     pub files: &'a [Found],
     /// The first workspace folder.
     pub folder: Option<&'a Path>,
+    /// Whether that is trusted: of another one, not even what a runner finds there by itself may run.
+    pub trusted: bool,
     /// Variables for the user's own servers.
     pub user: Lookup<'a>,
     /// Variables for a project's.
@@ -154,7 +159,8 @@ pub(super) fn specs(sources: &Sources<'_>) -> (Vec<Spec>, Vec<Broken>) {
     let mut seen = BTreeSet::new();
     let mut take = |name: &str, value: &Value, origin: &Origin, specs: &mut Vec<Spec>, broken: &mut Vec<Broken>| {
         let fault = |why: String| Broken { name: Some(name.to_owned()), origin: origin.clone(), why };
-        if !seen.insert(name.to_owned()) {
+        // Rules do not tell names apart by case: one name more of the kind would have what was allowed to another.
+        if !seen.insert(name.to_lowercase()) {
             return broken.push(fault("there is a server of this name already".to_owned()));
         }
         match one(name, value, origin, sources) {
@@ -245,9 +251,16 @@ fn one(name: &str, value: &Value, origin: &Origin, sources: &Sources<'_>) -> Res
                     let cwd = PathBuf::from(fill(cwd)?);
                     Some(folder.map_or_else(|| cwd.clone(), |folder| folder.join(&cwd)))
                 }
-                None => folder.map(Path::to_owned),
+                None if project || sources.trusted => folder.map(Path::to_owned),
+                // Runners look for programs and settings where they run (`node_modules`, `.npmrc`, modules).
+                None => Some((sources.user)("HOME")?.map_or_else(|| PathBuf::from("/"), PathBuf::from)),
             };
             shown.push_str(&names(" with the variables ", &server.env));
+            if project && !server.env.is_empty() {
+                // Their values decide what runs as much as the arguments do, and may be secrets: shown by a hash.
+                let values = crate::text::hash(&serde_json::json!(server.env).to_string());
+                let _ = write!(shown, " (values {})", &values[..VALUES]);
+            }
             let env = fill_all(&server.env)?;
             (Way::Program { program, args: filled.collect(), env, dir }, shown)
         }
@@ -285,7 +298,14 @@ fn names(before: &str, texts: &BTreeMap<String, String>) -> String {
 /// A word as it is, or in quotes where it would not be seen where it ends.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./:@=+~%^&?${},".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("{word:?}") }
+    // Ours, between the parts.
+    let between = matches!(word, "in" | "with");
+    if !word.is_empty() && !between && word.chars().all(plain) { word.to_owned() } else { format!("{word:?}") }
+}
+
+/// A server's name, of which it is seen where it ends.
+pub(super) fn called(name: &str) -> String {
+    if name.contains(':') { format!("{name:?}") } else { quoted(name) }
 }
 
 #[cfg(test)]
@@ -309,6 +329,7 @@ mod tests {
             settings: &settings,
             files: &files,
             folder: Some(&folder),
+            trusted: true,
             user: &user,
             project: &project,
         });
@@ -356,6 +377,49 @@ mod tests {
         );
     }
 
+    /// What a person said yes to stands for one way to run alone.
+    #[test]
+    fn no_two_ways_are_shown_alike() {
+        let shown = |server: Value| {
+            let file = json!({ "mcpServers": { "p": server } }).to_string();
+            found(json!({}), &[(".mcp.json", &file)]).split(" -> ").next().unwrap().to_owned()
+        };
+        let ways = [
+            json!({ "command": "x", "args": ["in", "y"] }),
+            json!({ "command": "x", "cwd": "y" }),
+            json!({ "command": "x", "args": ["in y"] }),
+            json!({ "command": "x", "args": ["with", "the", "variables", "A"] }),
+            json!({ "command": "x", "env": { "A": "1" } }),
+            json!({ "command": "x", "env": { "A": "2" } }),
+            json!({ "command": "x", "env": { "A": "1", "B": "" } }),
+            json!({ "command": "x", "args": ["with", "the", "variables", "A", "(values", "1)"] }),
+        ];
+        let all: BTreeSet<String> = ways.iter().map(|way| shown(way.clone())).collect();
+        assert_eq!(all.len(), ways.len(), "{all:#?}");
+        assert!(!all.iter().any(|shown| shown.contains("A: 1")));
+        assert_eq!((called("p"), called("p: x"), called("p x")), ("p".into(), "\"p: x\"".into(), "\"p x\"".into()));
+    }
+
+    /// A runner looks where it runs for what to run: not in a folder that is not trusted.
+    #[test]
+    fn the_users_run_in_a_trusted_folder_or_at_home() {
+        let settings = json!({ "servers": { "a": { "command": "npx" }, "b": { "command": "x", "cwd": "sub" } } });
+        let settings: McpSettings = serde_json::from_value(settings).unwrap();
+        let dirs = |trusted: bool, home: Option<&str>| {
+            let user = |name: &str| Ok(home.filter(|_| name == "HOME").map(str::to_owned));
+            let folder = Some(Path::new("/w"));
+            let sources = Sources { settings: &settings, files: &[], folder, trusted, user: &user, project: &user };
+            let dir = |spec: &Spec| match &spec.way {
+                Way::Program { dir, .. } => dir.clone().unwrap().to_string_lossy().into_owned(),
+                Way::Http { .. } => panic!("a program"),
+            };
+            super::specs(&sources).0.iter().map(dir).collect::<Vec<_>>()
+        };
+        assert_eq!(dirs(true, Some("/home/me")), ["/w", "/w/sub"]);
+        assert_eq!(dirs(false, Some("/home/me")), ["/home/me", "/w/sub"]);
+        assert_eq!(dirs(false, None), ["/", "/w/sub"]);
+    }
+
     #[test]
     fn a_projects_after_the_users() {
         check(
@@ -363,7 +427,7 @@ mod tests {
             &[
                 (
                     ".mcp.json",
-                    r#"{ "mcpServers": { "a": { "command": "theirs" },
+                    r#"{ "mcpServers": { "a": { "command": "theirs" }, "A": { "command": "theirs" },
                         "p": { "command": "x", "args": ["${workspaceFolder}/s", "${TOKEN:-}"], "trusted": true },
                         "t": { "command": "x", "env": { "T": "${TOKEN}" } } } }"#,
                 ),
@@ -377,6 +441,7 @@ mod tests {
                 a (the user's settings): mine -> mine [], 30s, false, true
                 p (/w/.mcp.json): x ${workspaceFolder}/s ${TOKEN:-} -> x ["/w/s", ""], 30s, false, true
                 v (/w/.vscode/mcp.json): https://x.org -> https://x.org, 30s, false, true
+                ! A (/w/.mcp.json): there is a server of this name already
                 ! a (/w/.mcp.json): there is a server of this name already
                 ! t (/w/.mcp.json): the variable TOKEN is not for projects
                 ! - (/w/.cursor/mcp.json): it is no JSON: EOF while parsing an object at line 1 column 1

@@ -29,10 +29,13 @@ const PARAMETER: usize = 1000;
 /// A title is at most so long (bytes).
 const TITLE: usize = 100;
 
+/// A server's own name of a tool is at most so long (bytes).
+const NAME: usize = 512;
+
 /// So many hex digits of a hash are shown, and compared.
 const DIGITS: usize = 16;
 
-/// A schema with more bytes than this is not taken.
+/// Schemas, of what a tool takes and answers, with more bytes than this are not taken.
 const SCHEMA: usize = 256 * 1024;
 
 /// A tool as a server declares it, cleaned.
@@ -59,6 +62,9 @@ impl Declared {
     pub(super) fn read(item: &Value) -> Result<Declared, String> {
         let own = item["name"].as_str().filter(|name| !name.is_empty()).ok_or("it has no name")?;
         let shown = clean::line(own, TITLE);
+        if own.len() > NAME {
+            return Err(format!("the name {shown} is longer than {NAME} bytes"));
+        }
         let mut schema = item["inputSchema"].clone();
         if schema.to_string().len() > SCHEMA {
             return Err(format!("the schema of {shown} is longer than {SCHEMA} bytes"));
@@ -66,6 +72,9 @@ impl Declared {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let (title, description) = (text(&item["title"]), text(&item["description"]));
         let (annotations, output) = (&item["annotations"], item.get("outputSchema").filter(|value| value.is_object()));
+        if output.is_some_and(|output| output.to_string().len() > SCHEMA) {
+            return Err(format!("the schema of what {shown} answers is longer than {SCHEMA} bytes"));
+        }
         let hash = |value: &Value| crate::text::hash(&canonical(value).to_string())[..DIGITS].to_owned();
         let identity = format!(
             "tool {own}: description {}, parameters {}, annotations {}",
@@ -74,13 +83,17 @@ impl Declared {
             hash(annotations)
         );
         clean::schema(&mut schema, PARAMETER);
+        let mut output = output.cloned();
+        if let Some(output) = &mut output {
+            clean::schema(output, PARAMETER);
+        }
         let title = [title, text(&annotations["title"])].into_iter().find(|title| !title.trim().is_empty());
         Ok(Declared {
             own: own.to_owned(),
             title: title.map_or_else(|| shown.clone(), |title| clean::line(&title, TITLE)),
             description: clean::words(&description, DESCRIPTION),
             schema,
-            output: output.cloned(),
+            output,
             reads: annotations["readOnlyHint"] == Value::Bool(true),
             identity,
         })
@@ -339,7 +352,12 @@ mod tests {
         item["description"] = json!("x".repeat(1_000_000));
         assert!(Declared::read(&item).unwrap().description.len() < DESCRIPTION + 100);
         item["inputSchema"]["x"] = json!("x".repeat(SCHEMA));
-        for item in [json!({}), json!({ "name": 1 }), json!(1), item] {
+        let mut answers = echo();
+        answers["outputSchema"] = json!({ "type": "object", "description": "x\u{200b}" });
+        assert_eq!(Declared::read(&answers).unwrap().output.unwrap()["description"], "x");
+        answers["outputSchema"]["x"] = json!("x".repeat(SCHEMA));
+        let named = json!({ "name": "x".repeat(NAME + 1), "inputSchema": { "type": "object" } });
+        for item in [json!({}), json!({ "name": 1 }), json!(1), item, answers, named] {
             assert!(Declared::read(&item).is_err());
         }
     }

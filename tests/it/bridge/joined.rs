@@ -386,6 +386,38 @@ async fn there_are_so_many_seats() {
     scene.leave().await;
 }
 
+/// Those who were not let in give their seats back, and the invited have seats of their own.
+#[tokio::test]
+async fn who_stays_out_keeps_nobody_out() {
+    let mut scene = Scene::usual().await;
+    let way = scene.way().await;
+    let mut seated = Vec::new();
+    for _ in 0..8 {
+        seated.push(come_in(&way).await);
+    }
+    for _ in 0..5 {
+        scene.lets_in("deny").await;
+    }
+    // Of the same program more is not asked; all of them stay out.
+    for client in &seated {
+        let read = client.call("read", json!({ "file_path": "/w/notes.txt" })).await;
+        assert_eq!(status(&read), "denied", "{read}");
+    }
+    assert!(join::join(&way, join::caller(), &SystemClock).await.is_err(), "all seats are taken");
+    scene.editor.ask("ropewalk/openSession", json!({ "sessionId": "sub" })).await;
+    let Invitation { socket, token } = scene.bridge.invite("sub").await.unwrap();
+    let invited = come_in(&Way { socket, token }).await;
+    assert_eq!(status(&invited.call("read", json!({ "file_path": "/w/notes.txt" })).await), "ok");
+    tokio::time::pause();
+    tokio::time::advance(std::time::Duration::from_secs(61)).await;
+    tokio::time::resume();
+    for client in seated {
+        client.service.waiting().await.unwrap();
+    }
+    assert!(join::join(&way, join::caller(), &SystemClock).await.is_ok());
+    scene.leave().await;
+}
+
 #[tokio::test]
 async fn when_the_editor_goes_the_client_sees_the_end_and_nothing_is_left() {
     let mut scene = Scene::usual().await;

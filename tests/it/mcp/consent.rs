@@ -141,3 +141,69 @@ async fn a_tool_that_changes_while_a_person_is_asked_does_not_run() {
     editor.accept_rest();
     assert_eq!(editor.leave().await, 0);
 }
+
+/// What leaves is what is looked at: the server gets arguments without what nobody sees.
+#[tokio::test(start_paused = true)]
+async fn a_credential_between_whose_letters_something_unseen_stands_is_asked_about() {
+    let (mut editor, mut servers) = editor(settings(json!({ "trusted": true })), json!({}), &[]).await;
+    let token = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8";
+    let mut server = None;
+    for text in [token.to_owned(), token.replace("c3D4", "c3\u{200b}D4"), token.replace('_', "\u{2060}_\u{e0041}")] {
+        let call = begin(&mut editor, "mcp__s__a", json!({ "text": text }));
+        if server.is_none() {
+            let mut started = servers.next().await;
+            started.hello(json!([tool("a", false)])).await;
+            server = Some(started);
+        }
+        let asked = consent(&mut editor, "deny").await;
+        assert!(asked["reason"].as_str().unwrap().contains("a GitHub token"), "{asked}");
+        assert_eq!(editor.result(call).await["status"], "denied");
+    }
+    editor.accept_rest();
+    assert_eq!(editor.leave().await, 0);
+}
+
+/// A rule about one server says nothing of another whose name only looks like it.
+#[tokio::test(start_paused = true)]
+async fn a_rule_is_for_the_server_that_it_names() {
+    for name in ["a_b", "a b", "a.b", "a__b", "A_B"] {
+        let mut all = json!({ "diagnostics": { "ownServers": "off" }, "permissions": { "allow": ["mcp__a_b"] } });
+        // Somebody else's server, beside the one that the rule means.
+        all["mcp"] = json!({ "deferred": false, "servers": { "a_b": { "command": "fake", "args": ["a_b"] } } });
+        all["trusted"] = json!(true);
+        let file = json!({ "mcpServers": { name: { "command": "fake", "args": ["other"] } } }).to_string();
+        let (mut editor, mut servers) = editor(all, json!({}), &[("/w/.mcp.json", &file)]).await;
+        let list = editor.request("ropewalk/listTools", json!({}));
+        let taken = matches!(name, "a_b" | "A_B");
+        if !taken {
+            consent(&mut editor, "once").await;
+        }
+        let mut started = Vec::new();
+        for _ in 0..(if taken { 1 } else { 2 }) {
+            let mut server = servers.next().await;
+            server.hello(json!([tool("t", false)])).await;
+            started.push(server);
+        }
+        editor.result(list).await;
+        let mut names = listed(&mut editor, true).await;
+        while names.len() < started.len() + 1 {
+            names = listed(&mut editor, true).await;
+        }
+        let theirs = names.iter().find(|name| name.starts_with("mcp__") && *name != "mcp__a_b__t");
+        assert_eq!(theirs.is_none(), taken, "{names:?}");
+        let called = theirs.cloned().unwrap_or_else(|| "mcp__a_b__t".to_owned());
+        let call = begin(&mut editor, &called, json!({ "text": "x" }));
+        if taken {
+            // The user's own.
+            assert_eq!(started[0].launch.args, ["a_b"]);
+            let (request, _) = started[0].called().await;
+            started[0].answer(&request, json!({ "content": [] })).await;
+            assert_eq!(editor.result(call).await["status"], "ok");
+        } else {
+            consent(&mut editor, "deny").await;
+            assert_eq!(editor.result(call).await["status"], "denied");
+        }
+        editor.accept_rest();
+        assert_eq!(editor.leave().await, 0);
+    }
+}

@@ -189,3 +189,47 @@ async fn descriptions_are_bounded_and_cleaned_and_lists_cannot_go_on_for_ever() 
     editor.accept_rest();
     assert_eq!(editor.leave().await, 0);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_server_whose_tools_change_all_the_time_is_heard_less_and_less() {
+    let (mut editor, mut servers) = editor(trusted(json!({})), json!({}), &[]).await;
+    let call = begin(&mut editor, "mcp__s__a", json!({ "text": "x" }));
+    let mut server = servers.next().await;
+    server.hello(json!([tool("a", false)])).await;
+    let (request, _) = server.called().await;
+    done(&mut server, &request, "x").await;
+    editor.result(call).await;
+    let (begun, mut lists) = (tokio::time::Instant::now(), 0);
+    while begun.elapsed() < Duration::from_mins(2) {
+        for _ in 0..10 {
+            server.note("notifications/tools/list_changed", json!({})).await;
+        }
+        server.tools(json!([tool("a", lists % 2 == 0)])).await;
+        lists += 1;
+    }
+    assert!((5..20).contains(&lists), "{lists}");
+    editor.accept_rest();
+    assert_eq!(editor.leave().await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn floods_of_progress_and_questions_harm_nobody() {
+    let (mut editor, mut servers) = editor(trusted(json!({})), json!({}), &[]).await;
+    let call = begin(&mut editor, "mcp__s__a", json!({ "text": "x" }));
+    let mut server = servers.next().await;
+    server.hello(json!([tool("a", false)])).await;
+    let (request, _) = server.called().await;
+    for number in 0..500 {
+        let params = json!({ "progressToken": 1_000_000 + number, "progress": 1, "message": "x".repeat(1000) });
+        server.note("notifications/progress", params).await;
+        let params = json!({ "message": "Your password?", "requestedSchema": { "type": "object", "properties": {} } });
+        let id = format!("q{number}");
+        server.send(json!({ "jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": params })).await;
+        let answer = server.next().await.unwrap();
+        assert_eq!((&answer["id"], &answer["result"]["action"]), (&json!(id), &json!("decline")), "{answer}");
+    }
+    done(&mut server, &request, "here").await;
+    assert!(text(&editor.result(call).await).contains("here"));
+    editor.accept_rest();
+    assert_eq!(editor.leave().await, 0);
+}

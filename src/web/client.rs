@@ -228,7 +228,10 @@ impl Client {
                 reply = self.wire.send(now, &addresses, proxy.as_ref()) => reply?,
                 () = clock.sleep(terms.silence) => return Err(silent()),
             };
-            let leads_to = match course.answered(reply.status, reply.location.as_deref())? {
+            let led = course.answered(reply.status, reply.location.as_deref()).inspect_err(|Refused(why)| {
+                info!(target: "ropewalk::network", host, why, "refused");
+            });
+            let leads_to = match led? {
                 Next::Arrived => None,
                 Next::On(next) => self.on(&mut course, next, true, guide).await?,
                 Next::Elsewhere(next) => self.on(&mut course, next, false, guide).await?,
@@ -279,12 +282,19 @@ impl Client {
         same_site: bool,
         guide: &dyn Guide,
     ) -> Result<Option<Onward>, Trouble> {
-        // The same machine was decided on already.
-        if next.target.origin.host != course.now().target.origin.host || next.method != course.now().method {
+        let now = course.now();
+        // What is sent goes to the machine that it was given for: nobody has looked at what it would be to another one.
+        if next.body.is_some() && next.target.origin != now.target.origin {
+            return Ok(Some(Onward::Stays(next)));
+        }
+        // The same machine was decided on already, but for what is sent, which is decided on by the whole URL.
+        let elsewhere = next.target.origin.host != now.target.origin.host;
+        if elsewhere || next.method != now.method || !next.method.reads() {
             match guide.passes(&next, same_site).await {
                 Ok(()) => {}
                 Err(Halt::Ask) => return Ok(Some(Onward::Stays(next))),
                 Err(Halt::Deny(why)) => {
+                    info!(target: "ropewalk::network", host = next.target.origin.host, why, "refused");
                     return Err(Refused(format!("The redirect to {} is not followed: {why}.", next.target.url)).into());
                 }
             }

@@ -40,7 +40,8 @@ impl Lookup for SystemLookup {
 /// Dials.
 #[async_trait]
 pub trait Wire: Send + Sync + 'static {
-    /// Sends one request to a machine at one of these addresses and no other, and brings the head of its answer. Follows
+    /// Sends one request to a machine at one of these addresses and no other, and brings the head of its answer.
+    /// Follows
     /// nothing. Through a proxy, that is dialled instead.
     async fn send(&self, request: &Request, addresses: &[IpAddr], proxy: Option<&Proxy>) -> Result<Reply, Trouble>;
 }
@@ -122,7 +123,8 @@ pub struct Terms {
 /// Who says whether a redirect is followed.
 #[async_trait]
 pub trait Guide: Send + Sync {
-    /// Whether a request may go on so. `same_site`: to the same machine, or to one that differs by `www.` alone. The words
+    /// Whether a request may go on so. `same_site`: to the same machine, or to one that differs by `www.` alone. The
+    /// words
     /// say why it may not, or must not without a person's word.
     async fn passes(&self, next: &Request, same_site: bool) -> Result<(), Halt>;
 }

@@ -41,8 +41,10 @@ struct Cost {
     matches: bool,
 }
 
-/// Reads paths. What a path costs grows with each search at any depth, each filter and each list of selectors, and a filter
-/// that begins again at the root looks at all of the document for each value: one search and two filters are the most, and
+/// Reads paths. What a path costs grows with each search at any depth, each filter and each list of selectors, and a
+/// filter
+/// that begins again at the root looks at all of the document for each value: one search and two filters are the
+/// most, and
 /// `$` stands at the beginning alone.
 pub fn paths(given: &[String]) -> Result<Vec<Path>, Refused> {
     if given.len() > MOST_PATHS {

@@ -83,7 +83,8 @@ fn declared(content_type: Option<&str>) -> Option<&'static Encoding> {
     Encoding::for_label(value?.1.trim().trim_matches(['"', '\'']).as_bytes())
 }
 
-/// A page's or document's own word on its charset, before it can be read. JSON and plain text have none: whatever stands in
+/// A page's or document's own word on its charset, before it can be read. JSON and plain text have none: whatever
+/// stands in
 /// them about it speaks of something else.
 fn own(content_type: Option<&str>, body: &[u8]) -> Option<&'static Encoding> {
     let media = media_type(content_type);

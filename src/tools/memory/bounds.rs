@@ -76,7 +76,8 @@ fn secret(arguments: &Arguments) -> Option<&'static str> {
     alone().or_else(|| named_elsewhere(&texts.into_iter().map(|(_, plain)| plain).collect::<Vec<_>>(), arguments))
 }
 
-/// Whether a text is one word, of which another one says that it is a password. Names and tags are words that somebody chose:
+/// Whether a text is one word, of which another one says that it is a password. Names and tags are words that
+/// somebody chose:
 /// of these only what nobody would choose counts.
 fn named_elsewhere(texts: &[String], arguments: &Arguments) -> Option<&'static str> {
     let word = |text: &str| {
@@ -87,7 +88,8 @@ fn named_elsewhere(texts: &[String], arguments: &Arguments) -> Option<&'static s
     let said: Vec<String> =
         [&arguments.content, &arguments.description].into_iter().flatten().map(|text| plain(text)).collect();
     let said: Vec<String> = said.iter().filter_map(|text| word(text)).collect();
-    // What names something stands at a text's end. Of more texts than are kept none is: that is said by its own refusal.
+    // What names something stands at a text's end. Of more texts than are kept none is: that is said by its own
+    // refusal.
     let mut labels = texts.iter().take(2 * LIST + 4).map(|text| {
         let text = text.trim().trim_end_matches([':', '=', '.']);
         &text[text.ceil_char_boundary(text.len().saturating_sub(LABEL))..]

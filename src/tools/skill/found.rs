@@ -171,7 +171,8 @@ fn folded(name: &str) -> String {
     ComposingNormalizerBorrowed::new_nfkc().normalize(&name.to_lowercase()).to_lowercase()
 }
 
-/// The files of a skill beside its text, relative to its folder, sorted. Links are not followed. The second: whether there
+/// The files of a skill beside its text, relative to its folder, sorted. Links are not followed. The second: whether
+/// there
 /// are more than were counted.
 pub(super) fn files(disk: &dyn Disk, skill: &Skill) -> (Vec<String>, bool) {
     let (mut files, mut more) = (Vec::new(), false);

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::editor::{AskError, AskOption, AskParams, AskQuestion, AskResult};
+use crate::permissions::visible;
 use crate::tool::{Access, Content, Context, ErrorKind, NO_DEADLINE, Outcome, Tool, ToolError, Traits};
 
 use understood::{Understood, understand};
@@ -210,9 +211,22 @@ fn option(choice: Choice) -> Option<AskOption> {
     }
 }
 
-/// A text without what stands around it; `None`: there is none.
+/// A text without what stands around it, and with whatever is not seen in it made seen, but for line ends and tabs: nobody
+/// answers a question that reads otherwise than it is written. `None`: there is none.
 fn plain(text: Option<&str>) -> Option<String> {
-    text.map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
+    let text = text.map(str::trim).filter(|text| !text.is_empty())?;
+    let (mut out, mut before) = (String::with_capacity(text.len()), ' ');
+    for c in text.replace("\r\n", "\n").chars() {
+        // Letters of some scripts and pictures are put together by characters that alone are not seen.
+        let joins = matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe0f}') && !before.is_ascii();
+        if matches!(c, '\n' | '\t') || joins {
+            out.push(c);
+        } else {
+            out.push_str(&visible(c.encode_utf8(&mut [0; 4])));
+        }
+        before = c;
+    }
+    Some(out)
 }
 
 fn unfit(why: &str) -> ToolError {

@@ -89,7 +89,7 @@ impl Tool for SkillTool {
 
     fn look_again(&self, workspace: &Workspace, trust: &Trust) -> bool {
         let found = look(workspace, trust);
-        for fault in &found.faults {
+        for fault in found.faults.iter().chain(&found.left_out) {
             debug!(fault, "skills");
         }
         let now = described(&found);
@@ -133,7 +133,8 @@ fn load(arguments: &Arguments, workspace: &Workspace, trust: &Trust) -> Result<O
         }
         // What is there under a name like that and cannot be used is likely what was meant.
         let wanted = arguments.name.trim().trim_start_matches('/').to_lowercase();
-        for fault in found.faults.iter().filter(|fault| fault.to_lowercase().contains(&wanted)).take(3) {
+        let meant = found.faults.iter().filter(|fault| fault.to_lowercase().contains(&wanted)).take(3);
+        for fault in meant.chain(&found.left_out) {
             let _ = write!(message, "\n{fault}.");
         }
         return Err(ToolError::new(ErrorKind::NotFound, message));

@@ -11,6 +11,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tracing::info;
 
 use crate::tool::{Access, Capability, Context, ErrorKind, Outcome, Plan, Tool, ToolError, Traits};
 use crate::web::{Client, Method, Origin, Refused, Request, Target, fields, headers, parse};
@@ -223,7 +224,11 @@ impl Tool for WebFetch {
 /// The machine and what is asked of it, as far as the settings let it be reached.
 fn target(arguments: &Arguments, context: &Context) -> Result<Target, ToolError> {
     let local = local(&context.workspace.settings().web);
-    parse(&arguments.url, &local).map_err(|Refused(why)| ToolError::new(ErrorKind::Denied, why))
+    parse(&arguments.url, &local).map_err(|Refused(why)| {
+        let host = Origin::read(&arguments.url).map(|origin| origin.host).unwrap_or_default();
+        info!(target: "ropewalk::network", host, why, "refused");
+        ToolError::new(ErrorKind::Denied, why)
+    })
 }
 
 /// Stops what works off the runtime's threads once it is dropped.

@@ -15,6 +15,8 @@ const RANGES4: &[Range4] = &[
     ([10, 0, 0, 0], 8, "a private network"),
     ([100, 64, 0, 0], 10, "a provider's shared network"),
     ([127, 0, 0, 0], 8, "this machine"),
+    // A public address that each machine of Azure finds its platform's agent at, which hands out secrets.
+    ([168, 63, 129, 16], 32, "a cloud's own way to its machines"),
     ([169, 254, 0, 0], 16, "the local link, where clouds keep their metadata"),
     ([172, 16, 0, 0], 12, "a private network"),
     ([192, 0, 0, 0], 24, "reserved for protocols"),

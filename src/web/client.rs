@@ -40,7 +40,8 @@ impl Lookup for SystemLookup {
 /// Dials.
 #[async_trait]
 pub trait Wire: Send + Sync + 'static {
-    /// Sends one request to a machine at one of these addresses and no other, and brings the head of its answer. Follows
+    /// Sends one request to a machine at one of these addresses and no other, and brings the head of its answer.
+    /// Follows
     /// nothing. Through a proxy, that is dialled instead.
     async fn send(&self, request: &Request, addresses: &[IpAddr], proxy: Option<&Proxy>) -> Result<Reply, Trouble>;
 }
@@ -122,7 +123,8 @@ pub struct Terms {
 /// Who says whether a redirect is followed.
 #[async_trait]
 pub trait Guide: Send + Sync {
-    /// Whether a request may go on so. `same_site`: to the same machine, or to one that differs by `www.` alone. The words
+    /// Whether a request may go on so. `same_site`: to the same machine, or to one that differs by `www.` alone. The
+    /// words
     /// say why it may not, or must not without a person's word.
     async fn passes(&self, next: &Request, same_site: bool) -> Result<(), Halt>;
 }
@@ -228,7 +230,10 @@ impl Client {
                 reply = self.wire.send(now, &addresses, proxy.as_ref()) => reply?,
                 () = clock.sleep(terms.silence) => return Err(silent()),
             };
-            let leads_to = match course.answered(reply.status, reply.location.as_deref())? {
+            let led = course.answered(reply.status, reply.location.as_deref()).inspect_err(|Refused(why)| {
+                info!(target: "ropewalk::network", host, why, "refused");
+            });
+            let leads_to = match led? {
                 Next::Arrived => None,
                 Next::On(next) => self.on(&mut course, next, true, guide).await?,
                 Next::Elsewhere(next) => self.on(&mut course, next, false, guide).await?,
@@ -279,12 +284,19 @@ impl Client {
         same_site: bool,
         guide: &dyn Guide,
     ) -> Result<Option<Onward>, Trouble> {
-        // The same machine was decided on already.
-        if next.target.origin.host != course.now().target.origin.host || next.method != course.now().method {
+        let now = course.now();
+        // What is sent goes to the machine that it was given for: nobody has looked at what it would be to another one.
+        if next.body.is_some() && next.target.origin != now.target.origin {
+            return Ok(Some(Onward::Stays(next)));
+        }
+        // The same machine was decided on already, but for what is sent, which is decided on by the whole URL.
+        let elsewhere = next.target.origin.host != now.target.origin.host;
+        if elsewhere || next.method != now.method || !next.method.reads() {
             match guide.passes(&next, same_site).await {
                 Ok(()) => {}
                 Err(Halt::Ask) => return Ok(Some(Onward::Stays(next))),
                 Err(Halt::Deny(why)) => {
+                    info!(target: "ropewalk::network", host = next.target.origin.host, why, "refused");
                     return Err(Refused(format!("The redirect to {} is not followed: {why}.", next.target.url)).into());
                 }
             }

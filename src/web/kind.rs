@@ -83,8 +83,15 @@ fn declared(content_type: Option<&str>) -> Option<&'static Encoding> {
     Encoding::for_label(value?.1.trim().trim_matches(['"', '\'']).as_bytes())
 }
 
-/// A page's or document's own word on its charset, before it can be read.
-fn own(body: &[u8]) -> Option<&'static Encoding> {
+/// A page's or document's own word on its charset, before it can be read. JSON and plain text have none: whatever
+/// stands in
+/// them about it speaks of something else.
+fn own(content_type: Option<&str>, body: &[u8]) -> Option<&'static Encoding> {
+    let media = media_type(content_type);
+    let page = matches!(kind(content_type, body), Kind::Html);
+    if !page && !media.ends_with("xml") && !(media.is_empty() && body.starts_with(b"<?xml")) {
+        return None;
+    }
     let head = String::from_utf8_lossy(&body[..body.len().min(META)]).to_ascii_lowercase();
     let label = |text: &str| {
         let text = text.trim_start().strip_prefix('=')?.trim_start().trim_start_matches(['"', '\'']);
@@ -93,17 +100,44 @@ fn own(body: &[u8]) -> Option<&'static Encoding> {
         // Who can read this reads bytes: it cannot be one of these.
         Some(if [UTF_16LE, UTF_16BE].contains(&found) { UTF_8 } else { found })
     };
-    let in_meta = head.match_indices("<meta").find_map(|(at, _)| {
-        let tag = head[at..].split('>').next()?;
-        let from = tag.find("charset")?;
-        label(&head[at + from + "charset".len()..])
-    });
+    let in_meta = || {
+        let shown = without_comments(&head);
+        shown.match_indices("<meta").find_map(|(at, _)| {
+            let tag = &shown[at..at + shown[at..].find('>')?];
+            let mut places = tag.match_indices("charset").map(|(from, word)| (from, from + word.len()));
+            // An attribute of its own, or within the one that stands for the machine's own word.
+            let of_machine = tag.contains("http-equiv");
+            let (_, from) = places.find(|(from, _)| of_machine || is_outside_quotes(&tag[..*from]))?;
+            label(&shown[at + from..])
+        })
+    };
     let in_xml = || {
         let rest = head.strip_prefix("<?xml")?;
         let from = rest.split("?>").next()?.find("encoding")?;
         label(&rest[from + "encoding".len()..])
     };
-    in_meta.or_else(in_xml)
+    page.then(in_meta).flatten().or_else(in_xml)
+}
+
+/// A page's text without its comments; one that is not closed takes the rest with it.
+fn without_comments(html: &str) -> String {
+    let mut out = String::with_capacity(html.len());
+    let mut rest = html;
+    while let Some((before, comment)) = rest.split_once("<!--") {
+        out.push_str(before);
+        rest = comment.split_once("-->").map_or("", |(_, after)| after);
+    }
+    out + rest
+}
+
+/// Whether what comes after this beginning of a tag stands in no quotes.
+fn is_outside_quotes(tag: &str) -> bool {
+    let quote = tag.chars().fold(None, |open, c| match (open, c) {
+        (None, '"' | '\'') => Some(c),
+        (Some(quote), c) if c == quote => None,
+        (open, _) => open,
+    });
+    quote.is_none()
 }
 
 /// The text of a body, and the name of its charset. `cut`: more came, so that its last character may be half there.
@@ -115,7 +149,7 @@ pub fn text(content_type: Option<&str>, body: &[u8], cut: bool) -> (String, &'st
     let encoding = Encoding::for_bom(body)
         .map(|(encoding, _)| encoding)
         .or_else(|| declared(content_type))
-        .or_else(|| own(body))
+        .or_else(|| own(content_type, body))
         .unwrap_or_else(|| if utf_8() { UTF_8 } else { WINDOWS_1252 });
     let mut decoder = encoding.new_decoder_with_bom_removal();
     let room = decoder.max_utf8_buffer_length(body.len()).unwrap_or(body.len());
@@ -181,7 +215,22 @@ mod tests {
             (Some("text/plain; charset=utf-8"), b"\xff\xfea\0", ("a", "UTF-16LE")),
             (Some("text/html; charset=utf-8"), b"<meta charset=koi8-r>\xc3\xbc", ("<meta charset=koi8-r>ü", "UTF-8")),
             (Some("text/html; charset=nonsense"), b"a", ("a", "UTF-8")),
-            (None, b"<meta charset=utf-16>\xc3\xbc", ("<meta charset=utf-16>ü", "UTF-8")),
+            (Some("text/html"), b"<meta charset=utf-16>\xc3\xbc", ("<meta charset=utf-16>ü", "UTF-8")),
+            // Only a page has such a word of its own, and not everything in it is one.
+            (Some("application/json"), b"\"<meta charset=koi8-r>\xc3\xbc\"", ("\"<meta charset=koi8-r>ü\"", "UTF-8")),
+            (Some("text/plain"), b"<meta charset=koi8-r>\xc3\xbc", ("<meta charset=koi8-r>ü", "UTF-8")),
+            (Some("text/css"), b"/*<?xml encoding='koi8-r'?>*/\xc3\xbc", ("/*<?xml encoding='koi8-r'?>*/ü", "UTF-8")),
+            (Some("text/html"), b"<!--<meta charset=koi8-r>-->\xc3\xbc", ("<!--<meta charset=koi8-r>-->ü", "UTF-8")),
+            (
+                Some("text/html"),
+                b"<meta name=description content='the charset=koi8-r of old'>\xc3\xbc",
+                ("<meta name=description content='the charset=koi8-r of old'>ü", "UTF-8"),
+            ),
+            (
+                Some("text/html"),
+                b"<meta name=\"charset\" content=\"x\"><meta charset = 'koi8-r'>\xc1",
+                ("<meta name=\"charset\" content=\"x\"><meta charset = 'koi8-r'>а", "KOI8-R"),
+            ),
         ] {
             let (decoded, name) = text(said, body, false);
             assert_eq!((decoded.as_str(), name), expected, "{said:?} {body:?}");

@@ -30,7 +30,14 @@ const OURS: &[&str] = &[
     "x-http-method",
     "x-http-method-override",
     "x-method-override",
+    "x-original-method",
+    "x-original-url",
+    "x-real-ip",
+    "x-rewrite-url",
 ];
+
+/// Headers that begin so are no caller's either.
+const OUR_BEGINNINGS: &[&str] = &["proxy-", "sec-", "x-forwarded-"];
 
 /// Headers that say nothing of who asks: only these go along to another origin.
 const PLAIN: &[&str] = &[
@@ -155,7 +162,9 @@ pub fn headers<'a>(
         if name.is_empty() || name.len() > 256 || !name.bytes().all(token) {
             return Err(Refused(format!("{name:?} is no name of a header.")));
         }
-        if OURS.contains(&name.as_str()) || name.starts_with("proxy-") || name.starts_with("sec-") {
+        // Many servers take the one for the other.
+        let alike = name.replace('_', "-");
+        if OURS.contains(&alike.as_str()) || OUR_BEGINNINGS.iter().any(|begin| alike.starts_with(begin)) {
             return Err(Refused(format!("The header `{name}` cannot be set; leave it out.")));
         }
         let value = value.trim();
@@ -187,9 +196,24 @@ mod tests {
 
     #[test]
     fn what_belongs_to_the_connection_cannot_be_set() {
-        for name in
-            ["Host", "Content-Length", "Transfer-Encoding", "Proxy-Authorization", "X-HTTP-Method-Override", "a b", ""]
-        {
+        for name in [
+            "Host",
+            "Content-Length",
+            "Transfer-Encoding",
+            "Transfer_Encoding",
+            "Proxy-Authorization",
+            "X-HTTP-Method-Override",
+            "X_HTTP_Method_Override",
+            "X-Original-URL",
+            "X-Rewrite-Url",
+            "X-Forwarded-Host",
+            "Content-Length ",
+            "a b",
+            "a:",
+            "a\r\nHost",
+            "Hos\u{212a}",
+            "",
+        ] {
             assert!(named(name).is_err(), "{name}");
         }
         assert_eq!(named(" X-Custom ").unwrap(), [("x-custom".to_owned(), "x".to_owned())]);

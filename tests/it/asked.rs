@@ -222,3 +222,26 @@ async fn a_list_in_a_string_is_a_list_and_plan_mode_may_ask() {
     editor.accept_rest();
     assert_eq!(editor.leave().await, 0);
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_behind_a_question_can_be_cancelled_and_so_can_all_by_leaving() {
+    let mut editor = asking().await;
+    let open = editor.request("ropewalk/callTool", call("a", "q1", which()));
+    let (question, _) = editor.asked("ropewalk/ask").await;
+    for (name, arguments) in
+        [("skill", json!({ "name": "x" })), ("memory", json!({ "action": "list" })), ("question", which())]
+    {
+        let params = json!({ "sessionId": "a", "callId": name, "name": name, "arguments": arguments });
+        let id = editor.request("ropewalk/callTool", params);
+        editor.notify("$/cancelRequest", json!({ "id": id }));
+        assert_eq!(editor.result(id).await["status"], "cancelled", "{name}");
+    }
+    // None of that touched the question.
+    editor.respond(&question, json!({ "answers": ["Blue"] }));
+    assert!(text(&editor.result(open).await).ends_with("- Blue"));
+    // An editor that closes over an open question keeps nobody waiting.
+    editor.request("ropewalk/callTool", call("a", "q2", which()));
+    editor.asked("ropewalk/ask").await;
+    editor.accept_rest();
+    assert_eq!(editor.leave().await, 0);
+}

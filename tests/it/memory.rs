@@ -11,6 +11,11 @@ use crate::editor::FakeEditor;
 
 /// An editor with this folder open, and a sidecar that keeps what it remembers in a real folder, or nowhere.
 async fn editor_in(folder: &str, state: Option<&Path>, trusted: bool) -> FakeEditor {
+    editor_that(json!({ "approve": true, "runTool": true }), folder, state, trusted).await
+}
+
+/// The same, with these abilities.
+async fn editor_that(abilities: Value, folder: &str, state: Option<&Path>, trusted: bool) -> FakeEditor {
     let disk = MemoryDisk::new().with_file("/one/app/a.txt", "a\n").with_file("/two/app/a.txt", "a\n");
     let ports = Ports { disk: Arc::new(disk), ..Ports::system() };
     let options = ServeOptions { state_dir: state.map(Path::to_owned), ..ServeOptions::default() };
@@ -19,7 +24,7 @@ async fn editor_in(folder: &str, state: Option<&Path>, trusted: bool) -> FakeEdi
         "processId": null,
         "workspaceFolders": [{ "uri": format!("file://{folder}"), "name": "app" }],
         "initializationOptions": { "trusted": trusted, "diagnostics": { "ownServers": "off" } },
-        "capabilities": { "experimental": { "ropewalk": { "approve": true, "runTool": true } } },
+        "capabilities": { "experimental": { "ropewalk": abilities } },
     });
     editor.ask("initialize", params).await;
     editor
@@ -113,6 +118,12 @@ async fn what_is_bad_or_secret_is_refused() {
         assert_eq!(result["error"]["kind"], "denied", "{field}: {result}");
         assert!(text(&result).contains("a GitHub token") && !result.to_string().contains(&token), "{result}");
     }
+    // Where one field says what another one is.
+    for (name, content) in [("db-password", "hunter2secret"), ("the API key", "abcd1234efgh")] {
+        let result = memory(&mut editor, save(name, content)).await;
+        assert_eq!(result["error"]["kind"], "denied", "{result}");
+        assert!(!result.to_string().contains(content), "{result}");
+    }
     for bad in [
         json!({}),
         json!({ "action": "forget" }),
@@ -149,6 +160,17 @@ async fn in_a_folder_that_is_not_trusted_nothing_of_it_is_believed() {
     assert_eq!(deleted["status"], "ok", "{deleted}");
     editor.notify("ropewalk/didChangeTrust", json!({ "root": root, "trusted": true }));
     assert_eq!(text(&memory(&mut editor, json!({ "action": "list" })).await), "Nothing is remembered yet.");
+    assert_eq!(editor.leave().await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_there_to_ask_is_a_no() {
+    let mut editor = editor_that(json!({}), "/one/app", None, true).await;
+    assert_eq!(memory(&mut editor, save("a", "1")).await["status"], "ok");
+    editor.ask("ropewalk/setMode", json!({ "mode": "review" })).await;
+    let denied = memory(&mut editor, save("b", "2")).await;
+    assert_eq!(denied["error"]["kind"], "denied", "{denied}");
+    assert_eq!(text(&memory(&mut editor, json!({ "action": "list" })).await), "1 memory:\n- project/a: About a");
     assert_eq!(editor.leave().await, 0);
 }
 

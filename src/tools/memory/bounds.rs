@@ -1,6 +1,8 @@
 //! What may be remembered: of which size, and no secrets. Pure.
 
-use crate::permissions::{noted_credential, visible};
+use icu_normalizer::ComposingNormalizerBorrowed;
+
+use crate::permissions::{credential, noted_credential, visible};
 use crate::sessions::memories::{Memory, id};
 use crate::tool::{ErrorKind, ToolError};
 
@@ -14,6 +16,9 @@ const DESCRIPTION: usize = 400;
 
 /// The longest content (bytes).
 const CONTENT: usize = 16 * 1024;
+
+/// What names a secret stands within so many bytes.
+const LABEL: usize = 100;
 
 /// At most so many tags, and so many memories that one takes the place of.
 const LIST: usize = 16;
@@ -29,9 +34,7 @@ pub(super) struct Tidied {
 /// What a call wants to save, or why it is not saved.
 pub(super) fn tidy(arguments: &Arguments) -> Result<Tidied, ToolError> {
     // First of all: what is refused for another reason is written again, and a secret with it.
-    let others = [&arguments.name, &arguments.description, &arguments.content, &arguments.query];
-    let texts = others.into_iter().flatten().chain(&arguments.tags).chain(&arguments.supersedes);
-    if let Some(what) = texts.into_iter().find_map(|text| noted_credential(text)) {
+    if let Some(what) = secret(arguments) {
         return Err(ToolError::new(
             ErrorKind::Denied,
             format!(
@@ -56,10 +59,56 @@ pub(super) fn tidy(arguments: &Arguments) -> Result<Tidied, ToolError> {
     for other in list("supersedes", &arguments.supersedes)? {
         let known = ["user/", "feedback/", "project/", "reference/"].iter().any(|kind| other.starts_with(kind));
         // A name alone means one of the same sort.
+        let other = ComposingNormalizerBorrowed::new_nfc().normalize(&other).into_owned();
         supersedes.push(if known { other } else { id(kind, &other) });
     }
     let memory = Memory { kind, name, description, content: content.to_owned(), tags };
     Ok(Tidied { memory, supersedes })
+}
+
+/// What in a call's texts looks like a secret: in one of them, also where it is written in other characters than it is
+/// meant in, or where one of them names what another one says.
+fn secret(arguments: &Arguments) -> Option<&'static str> {
+    let others = [&arguments.name, &arguments.description, &arguments.content, &arguments.query];
+    let texts = others.into_iter().flatten().chain(&arguments.tags).chain(&arguments.supersedes);
+    let texts: Vec<(&String, String)> = texts.map(|text| (text, plain(text))).collect();
+    let alone = || texts.iter().find_map(|(text, plain)| noted_credential(text).or_else(|| noted_credential(plain)));
+    alone().or_else(|| named_elsewhere(&texts.into_iter().map(|(_, plain)| plain).collect::<Vec<_>>(), arguments))
+}
+
+/// Whether a text is one word, of which another one says that it is a password. Names and tags are words that
+/// somebody chose:
+/// of these only what nobody would choose counts.
+fn named_elsewhere(texts: &[String], arguments: &Arguments) -> Option<&'static str> {
+    let word = |text: &str| {
+        let word = text.trim().trim_matches(['"', '\'', '`']).to_owned();
+        Some(word).filter(|word| !word.is_empty() && !word.contains(char::is_whitespace))
+    };
+    let chosen: Vec<String> = texts.iter().take(2 * LIST + 4).filter_map(|text| word(text)).collect();
+    let said: Vec<String> =
+        [&arguments.content, &arguments.description].into_iter().flatten().map(|text| plain(text)).collect();
+    let said: Vec<String> = said.iter().filter_map(|text| word(text)).collect();
+    // What names something stands at a text's end. Of more texts than are kept none is: that is said by its own
+    // refusal.
+    let mut labels = texts.iter().take(2 * LIST + 4).map(|text| {
+        let text = text.trim().trim_end_matches([':', '=', '.']);
+        &text[text.ceil_char_boundary(text.len().saturating_sub(LABEL))..]
+    });
+    labels.find_map(|label| {
+        let given = |word: &String| format!("{label}: {word}");
+        let other = |word: &&String| *word != label;
+        let by_name = || chosen.iter().filter(other).find_map(|word| credential(&given(word)));
+        said.iter().filter(other).find_map(|word| noted_credential(&given(word))).or_else(by_name)
+    })
+}
+
+/// A text without what is not seen in it, and with the usual letters in place of those that only look otherwise.
+fn plain(text: &str) -> String {
+    let seen: String = text
+        .chars()
+        .filter(|c| c.is_whitespace() || visible(c.encode_utf8(&mut [0; 4])).len() == c.len_utf8())
+        .collect();
+    ComposingNormalizerBorrowed::new_nfkc().normalize(&seen).into_owned()
 }
 
 /// The name that a call gives.
@@ -68,7 +117,7 @@ pub(super) fn named(name: Option<&str>) -> Result<String, ToolError> {
     if name.contains(['/', '*']) {
         return Err(unfit(&format!("the name {name:?} has a `/` or `*` in it; use hyphens, and `type` for the sort")));
     }
-    Ok(name)
+    Ok(ComposingNormalizerBorrowed::new_nfc().normalize(&name).into_owned())
 }
 
 /// A text of one line, without what stands around it.
@@ -158,6 +207,49 @@ mod tests {
             assert_eq!(refused.kind, ErrorKind::InvalidArguments, "{field} {value}");
             assert!(refused.message.contains(words), "{field} {value}: {refused}");
         }
+    }
+
+    #[test]
+    fn a_secret_that_hides_is_seen() {
+        let token = format!("{}{}", "ghp_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+        let wide: String = token.chars().map(|c| char::from_u32(u32::from(c) + 0xfee0).unwrap_or(c)).collect();
+        let unseen: String = token.chars().flat_map(|c| [c, '\u{200b}']).collect();
+        for (name, description, content) in [
+            ("a", "b", wide.as_str()),
+            ("a", "b", unseen.as_str()),
+            ("db-password", "For the tests.", "hunter2secret"),
+            ("staging", "The admin password:", "`Tr0ub4dor&3`"),
+            ("hJ8s9Kx2Lq4Vb7Nw1Zt5", "the db password", "It is in the name."),
+            ("a", "API key", "abcd1234efgh"),
+        ] {
+            let refused = read(|arguments| {
+                arguments["name"] = json!(name);
+                arguments["description"] = json!(description);
+                arguments["content"] = json!(content);
+            });
+            assert_eq!(refused.unwrap_err().kind, ErrorKind::Denied, "{name} {description} {content}");
+        }
+        for (name, description, content) in [
+            ("db-password", "Where the db password is.", "It is in 1Password, under staging."),
+            ("password", "Who knows the password", "https://wiki.example.org/passwords"),
+            ("token", "How the token", "refreshed"),
+            ("password-reset-steps", "How to reset the admin password", "Ask the wiki, page 7."),
+            ("api-key", "The API key", "docs/secrets/api.md"),
+            ("style", "How they write", "Größe, naïve and ﬁne are spelled so."),
+        ] {
+            let kept = read(|arguments| {
+                arguments["name"] = json!(name);
+                arguments["description"] = json!(description);
+                arguments["content"] = json!(content);
+            });
+            assert_eq!(kept.unwrap().memory.content, content);
+        }
+    }
+
+    #[test]
+    fn a_name_is_the_same_however_its_letters_are_put_together() {
+        let named = |name: &str| read(|arguments| arguments["name"] = json!(name)).unwrap().memory.name;
+        assert_eq!(named("cafe\u{301}"), named("caf\u{e9}"));
     }
 
     proptest! {

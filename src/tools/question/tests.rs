@@ -33,6 +33,29 @@ fn every_dialect_is_one_question() {
 }
 
 #[test]
+fn nothing_unseen_is_asked() {
+    let asked = questions(json!({ "questions": [{
+        "question": "Delete?\r\n\tAll\u{202e} of it\u{1b}[31m",
+        "header": "a\u{200b}b",
+        "options": ["Yes", "Yes\u{2060}", { "label": "⚠\u{fe0f} No", "description": "می\u{200c}خواهم\nx" }],
+    }] }));
+    expect![[r#"
+        "Delete?\n\tAll\\u{202e} of it\\u{1b}[31m" "a\\u{200b}b"
+        "Yes" None
+        "Yes\\u{2060}" None
+        "⚠\u{fe0f} No" Some("می\u{200c}خواهم\nx")
+    "#]]
+    .assert_eq(&{
+        let question = &asked.unwrap()[0];
+        let mut out = format!("{:?} {:?}\n", question.question, question.header.as_ref().unwrap());
+        for option in &question.options {
+            out.push_str(&format!("{:?} {:?}\n", option.label, option.description));
+        }
+        out
+    });
+}
+
+#[test]
 fn what_cannot_be_asked_is_refused_with_the_way_out() {
     let many = |count: usize| (0..count).map(|at| json!(at.to_string())).collect::<Vec<Value>>();
     for (arguments, words) in [

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use icu_normalizer::ComposingNormalizerBorrowed;
+
 use crate::permissions::visible;
 use crate::ports::{Disk, FileKind};
 
@@ -52,6 +54,8 @@ pub(super) struct Found {
     pub skills: Vec<Skill>,
     /// What is there and no skill, with why, in words; in the order of the places.
     pub faults: Vec<String>,
+    /// Places that have too many names to look at all of them, in words.
+    pub left_out: Vec<String>,
 }
 
 /// Looks into places.
@@ -66,7 +70,13 @@ pub(super) fn find(disk: &dyn Disk, places: &[Place]) -> Found {
                 continue;
             }
         };
-        for entry in names.iter().filter(|entry| !entry.name.starts_with('.')).take(MOST_NAMES) {
+        let names: Vec<_> = names.iter().filter(|entry| !entry.name.starts_with('.')).collect();
+        if names.len() > MOST_NAMES {
+            let (folder, count) = (place.folder.display(), names.len());
+            let words = format!("{folder} has {count} names, of which only the first {MOST_NAMES} are looked at");
+            found.left_out.push(words);
+        }
+        for entry in names.into_iter().take(MOST_NAMES) {
             let path = place.folder.join(entry.file_name());
             let file = if place.commands { path.clone() } else { path.join(FILE) };
             let stem = if place.commands { entry.name.strip_suffix(".md") } else { Some(entry.name.as_str()) };
@@ -125,8 +135,10 @@ impl Found {
                 return;
             }
         };
-        let holder = |name: &str| self.skills.iter().find(|skill| skill.name == name);
-        let name = match (holder(&own), &place.scope) {
+        // A name that a person could take for one of the user's is the user's.
+        let alike = folded(&own);
+        let holder = self.skills.iter().find(|skill| skill.scope == Scope::User && folded(&skill.name) == alike);
+        let name = match (holder, &place.scope) {
             // The user's own word comes first, and the project's stays within reach.
             (Some(Skill { scope: Scope::User, .. }), Scope::Project(_)) => format!("project:{own}"),
             _ => own,
@@ -154,7 +166,13 @@ fn proper(name: &str) -> bool {
     (1..=NAME).contains(&chars) && visible(name) == name && !name.contains(char::is_whitespace)
 }
 
-/// The files of a skill beside its text, relative to its folder, sorted. Links are not followed. The second: whether there
+/// A name without what a reader may overlook: case, and how its letters are put together.
+fn folded(name: &str) -> String {
+    ComposingNormalizerBorrowed::new_nfkc().normalize(&name.to_lowercase()).to_lowercase()
+}
+
+/// The files of a skill beside its text, relative to its folder, sorted. Links are not followed. The second: whether
+/// there
 /// are more than were counted.
 pub(super) fn files(disk: &dyn Disk, skill: &Skill) -> (Vec<String>, bool) {
     let (mut files, mut more) = (Vec::new(), false);
@@ -168,6 +186,9 @@ pub(super) fn files(disk: &dyn Disk, skill: &Skill) -> (Vec<String>, bool) {
 
 fn below(disk: &dyn Disk, folder: &Path, prefix: &str, depth: usize, files: &mut Vec<String>, more: &mut bool) {
     for entry in disk.read_dir(folder).unwrap_or_default() {
+        if *more {
+            return;
+        }
         let shown = format!("{prefix}{}", visible(&entry.name));
         match entry.kind {
             FileKind::Directory if depth > 0 && entry.name != ".git" => {
@@ -236,6 +257,34 @@ mod tests {
         let others: Vec<&Path> = found.skills.iter().flat_map(|skill| &skill.others).map(PathBuf::as_path).collect();
         let expected = ["/home/me/.claude/skills/a/SKILL.md", "/w/.claude/skills/a/SKILL.md"].map(Path::new);
         assert_eq!((others.as_slice(), &found.faults), (expected.as_slice(), &vec![]));
+    }
+
+    #[test]
+    fn a_name_like_the_users_own_does_not_take_its_place() {
+        let disk = MemoryDisk::new()
+            .with_file("/home/me/.agents/skills/a/SKILL.md", skill("café", "mine"))
+            .with_file("/w/.claude/skills/a/SKILL.md", skill("Café", "case"))
+            .with_file("/w/.claude/skills/b/SKILL.md", skill("cafe\u{301}", "two characters"))
+            .with_file("/w/.claude/skills/c/SKILL.md", skill("ｃafé", "a wide letter"));
+        let found = look(&disk, &["/w"]);
+        assert_eq!(names(&found), ["café", "project:Café", "project:cafe\u{301}", "project:ｃafé"]);
+    }
+
+    #[test]
+    fn what_is_too_much_to_be_looked_at_is_told() {
+        let mut disk = MemoryDisk::new();
+        for at in 0..=MOST_NAMES {
+            disk = disk.with_file(format!("/w/.claude/commands/{at:04}.md"), "x");
+        }
+        let found = look(&disk, &["/w"]);
+        assert_eq!(found.skills.len(), MOST_NAMES);
+        assert!(found.left_out[0].contains("501 names, of which only the first 500"), "{:?}", found.left_out);
+        let mut disk = MemoryDisk::new().with_file("/w/.claude/skills/a/SKILL.md", "x");
+        for at in 0..=MOST_FILES {
+            disk = disk.with_file(format!("/w/.claude/skills/a/b/{at:04}"), "");
+        }
+        let (files, more) = files(&disk, &look(&disk, &["/w"]).skills[0]);
+        assert!(files.len() >= MOST_FILES - 1 && more, "{} {more}", files.len());
     }
 
     #[test]

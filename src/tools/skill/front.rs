@@ -5,6 +5,9 @@ use serde_json::{Map, Value};
 /// Front matter with more bytes is not read.
 const MOST_BYTES: usize = 16 * 1024;
 
+/// So many pieces of it may be repetitions of others (YAML's aliases).
+const MOST_REPEATED: usize = 2_000;
+
 /// What a skill says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Front {
@@ -75,7 +78,10 @@ fn fields(yaml: &str) -> (Map<String, Value>, Option<String>) {
     if yaml.trim().is_empty() {
         return (Map::new(), None);
     }
-    let why = match serde_saphyr::from_str::<Value>(yaml) {
+    // What is repeated by a name is not repeated often: a few lines could become minutes.
+    let limits = serde_saphyr::alias_limits! { max_total_replayed_events: MOST_REPEATED };
+    let options = serde_saphyr::options! { alias_limits: limits };
+    let why = match serde_saphyr::from_str_with_options::<Value>(yaml, options) {
         Ok(Value::Object(fields)) => return (fields, None),
         Ok(Value::Null) => return (Map::new(), None),
         Ok(_) => "it is no mapping of keys".to_owned(),
@@ -173,6 +179,17 @@ mod tests {
             assert!(told.contains(fault), "{told}");
             assert_eq!(read, expected, "{text}");
         }
+    }
+
+    #[test]
+    fn depth_is_no_danger() {
+        for deep in ["[", "{a: ", "- ", "? ", "!t ", "&a [", "a:\n ", "| ", "\"", "[{"] {
+            let yaml = format!("---\nname: deep\nx: {}\n---\nB", deep.repeat(15_000 / deep.len()));
+            let (front, body) = read(&yaml);
+            assert_eq!((front.name.as_deref(), body), (Some("deep"), "B"), "{deep}");
+        }
+        let yaml = format!("---\nname: deep\ndescription: {}{}\n---\nB", "[".repeat(7000), "]".repeat(7000));
+        assert_eq!(read(&yaml).0.name.as_deref(), Some("deep"));
     }
 
     #[test]

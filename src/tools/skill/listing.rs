@@ -135,7 +135,7 @@ mod tests {
     }
 
     fn found(skills: Vec<Skill>) -> Found {
-        Found { skills, faults: Vec::new() }
+        Found { skills, ..Found::default() }
     }
 
     #[test]

@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicBool;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use serde_json_path::JsonPath;
 
 use crate::outputs::OutputKind;
 use crate::tool::{Content, ErrorKind, Failed, Outcome, ToolError};
@@ -25,7 +24,7 @@ pub(super) struct Asked {
     pub(super) format: Format,
     pub(super) max_bytes: usize,
     /// Of JSON only these.
-    pub(super) paths: Vec<(String, JsonPath)>,
+    pub(super) paths: Vec<fields::Path>,
     /// Whether the client shows pictures to the model.
     pub(super) images: bool,
 }

@@ -177,6 +177,84 @@ async fn no_credential_goes_along_to_another_origin() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_body_goes_to_no_other_origin_whatever_the_rules_say() {
+    let names: &[(&str, &[&str])] = &[("a.org", &["1.1.1.1"]), ("b.org", &["8.8.8.8"])];
+    for (status, location, says, dialled, leads_to) in [
+        (307, "https://b.org/", Ok(()), 1, Some("https://b.org/")),
+        (308, "https://a.org:8443/", Ok(()), 1, Some("https://a.org:8443/")),
+        // To the same machine it goes where the rules let it.
+        (307, "/b", Ok(()), 2, None),
+        (307, "/b", Err(Halt::Ask), 1, Some("https://a.org/b")),
+        // What only fetches goes on as ever.
+        (302, "https://b.org/", Ok(()), 2, None),
+        (303, "/b", Ok(()), 2, None),
+    ] {
+        let world = World::new(names, &[("https://a.org/", status, Some(location))]);
+        let request = Request {
+            method: Method::Post,
+            body: Some(b"words".to_vec()),
+            ..Request::get(parse("https://a.org/", &[]).unwrap())
+        };
+        let fetched = world.ask(request, says.clone()).await.0.unwrap();
+        assert_eq!(world.dialled().len(), dialled, "{status} {location} {says:?}");
+        let led = fetched.leads_to.map(|next| next.target.url.to_string());
+        assert_eq!(led.as_deref(), leads_to, "{status} {location} {says:?}");
+    }
+}
+
+/// What is logged, as text.
+#[derive(Clone, Default)]
+struct Logged(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Logged {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_machine_that_is_dialled_or_refused_is_logged_and_nothing_that_is_sent() {
+    let logged = Logged::default();
+    let writer = logged.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter("ropewalk::network=info")
+        .without_time()
+        .with_ansi(false)
+        .with_writer(move || writer.clone())
+        .finish();
+    let guard = tracing::subscriber::set_default(subscriber);
+    let world = World::new(
+        &[("a.org", &["1.1.1.1"]), ("trap.org", &["10.0.0.2"])],
+        &[
+            ("https://a.org/1?secret=x", 302, Some("https://a.org/2")),
+            ("https://a.org/2", 302, Some("http://127.0.0.1/")),
+        ],
+    );
+    let mut request = Request::get(parse("https://a.org/1?secret=x", &[]).unwrap());
+    request.headers.push(("authorization".to_owned(), "secret".to_owned()));
+    assert!(world.ask(request, Ok(())).await.0.is_err());
+    assert!(world.get("https://trap.org/").await.is_err());
+    drop(guard);
+    let logged = String::from_utf8(logged.0.lock().unwrap().clone()).unwrap();
+    let lines: Vec<&str> = logged.lines().collect();
+    assert_eq!(lines.len(), 4, "{logged}");
+    for (line, parts) in lines.iter().zip([
+        ["dialled", "a.org", "1.1.1.1", "GET"],
+        ["dialled", "a.org", "1.1.1.1", "GET"],
+        ["refused", "a.org", "127.0.0.1", "this machine"],
+        ["refused", "trap.org", "10.0.0.2", "a private network"],
+    ]) {
+        assert!(parts.iter().all(|part| line.contains(part)), "{line} {parts:?}");
+    }
+    assert!(!logged.contains("secret"), "{logged}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_body_is_read_as_far_as_it_may_be() {
     let mut world = World::new(&[("a.org", &["1.1.1.1"])], &[("https://a.org/", 200, None)]);
     for (most, read, cut) in [(100, "one two", false), (7, "one two", false), (6, "one tw", true), (2, "on", true)] {

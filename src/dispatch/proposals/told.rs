@@ -182,6 +182,7 @@ impl From<Hunk> for ProposedHunk {
                 Some(Becomes::Created) => HunkKind::Created,
                 Some(Becomes::Deleted) => HunkKind::Deleted,
                 Some(Becomes::Moved) => HunkKind::Moved,
+                Some(Becomes::Mode) => HunkKind::Mode,
             },
             hunk_id: hunk.id,
             turn_id: hunk.by.turn,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::text::{Splice, Text, diff};
 use crate::workspace::checkpoints::By;
-use crate::workspace::commit::{Committed, Fate, FileChange, Rewrite, Rewritten};
+use crate::workspace::commit::{Committed, Fate, FileChange, Rewrite, Rewritten, git_mode};
 use crate::workspace::paths::Target;
 use crate::workspace::{Refusal, RefusalKind, Workspace};
 
@@ -64,6 +64,10 @@ struct Accepted {
 }
 
 impl Rewrite for Accepted {
+    fn executable(&self) -> Option<bool> {
+        self.draft.runs(&self.pick)
+    }
+
     fn rewrite(&self, before: Option<&Text>) -> Result<Rewritten, Refusal> {
         let rebased = self.draft.rebased(before);
         let draft = match rebased.draft {
@@ -211,14 +215,8 @@ pub(in crate::workspace) fn reject(
 /// What some hunks are, in words that go before the name of the file.
 fn told(draft: &Draft, pick: &Pick) -> String {
     let all = *pick == draft.all();
-    let calls: std::collections::BTreeSet<&str> = draft
-        .ledger
-        .marks()
-        .iter()
-        .filter(|mark| pick.marks.contains(&mark.id))
-        .map(|mark| mark.by.call.as_str())
-        .chain(draft.fated.iter().filter(|_| pick.fate).map(|by| by.call.as_str()))
-        .collect();
+    let calls: std::collections::BTreeSet<&str> =
+        draft.makers(pick).into_iter().map(|by| by.call.as_str()).collect();
     let calls: Vec<&str> = calls.into_iter().collect();
     let word = if calls.len() == 1 { "call" } else { "calls" };
     let by = format!("{word} {}", calls.join(", "));
@@ -229,6 +227,9 @@ fn told(draft: &Draft, pick: &Pick) -> String {
             (Fate::Stays, _) => "the new file that",
         };
         return format!("{fate} {by} proposed:");
+    }
+    if let Some(mode) = draft.mode.as_ref().filter(|_| pick.mode && pick.marks.is_empty()) {
+        return format!("the mode {} that {by} proposed for", git_mode(mode.runs));
     }
     let part = if all { "all that" } else { "a part of what" };
     format!("{part} {by} proposed for")
@@ -276,7 +277,6 @@ impl Accepting {
 
     /// The first of the calls that proposed it.
     pub fn by(&self) -> Option<&By> {
-        let marks = self.draft.ledger.marks().iter().filter(|mark| self.pick.marks.contains(&mark.id));
-        marks.map(|mark| &mark.by).chain(self.draft.fated.iter().filter(|_| self.pick.fate)).next()
+        self.draft.makers(&self.pick).into_iter().next()
     }
 }

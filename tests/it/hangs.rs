@@ -8,6 +8,7 @@
 
 mod attacks;
 mod desk;
+mod kept;
 
 use std::time::Duration;
 

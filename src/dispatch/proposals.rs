@@ -302,6 +302,9 @@ fn told(call: &Call<'_>, laid: &Laid, made: &mut Made) {
         (Fate::Stays, Some(_)) if laid.splices.is_empty() && laid.executable.is_some() => {
             format!("Proposed to change the mode of {shown}.")
         }
+        (Fate::Stays, Some(_)) if laid.splices.is_empty() => {
+            format!("{shown} is already so: nothing is proposed for it.")
+        }
         (Fate::Stays, Some(_)) => format!("Proposed for {shown}: {}.", told_hunks(&laid.hunks)),
         (Fate::Deleted, _) => format!("Proposed to delete {shown}."),
         (Fate::Moved { to }, _) if laid.splices.is_empty() => format!("Proposed to move {shown} to {}.", to.shown),

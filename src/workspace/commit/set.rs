@@ -426,7 +426,8 @@ impl Set<'_> {
             if let Some((was, is)) = item.executable {
                 committed.executable = Some((was, is));
                 committed.notes.retain(|note| note != open::ALREADY_SO);
-                committed.unified_diff.insert_str(0, &moded(&committed.target.shown, was, is));
+                let diff = std::mem::take(&mut committed.unified_diff);
+                committed.unified_diff = with_fate(&item.change, item.executable, diff);
             }
             committed
         };

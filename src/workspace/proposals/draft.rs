@@ -133,6 +133,12 @@ impl Pick {
         let marks = self.marks.intersection(&other.marks).copied().collect();
         Pick { marks, fate: self.fate && other.fate, mode: self.mode && other.mode }
     }
+
+    /// The numbers of its hunks.
+    fn hunks(&self) -> BTreeSet<MarkId> {
+        let file = self.fate.then_some(FATE).into_iter().chain(self.mode.then_some(MODE));
+        self.marks.iter().copied().chain(file).collect()
+    }
 }
 
 impl Draft {
@@ -192,7 +198,7 @@ impl Draft {
     pub(super) fn propose(&mut self, wanted: &Wanted<'_>, standing: Standing, by: &By) {
         let Wanted { splices, fate, runs } = wanted;
         self.stands(standing);
-        if *fate == Fate::Deleted {
+        if **fate == Fate::Deleted {
             self.mode = None;
         } else if let Some(runs) = *runs {
             self.mode = (runs != standing.runs).then(|| Moded { runs, by: by.clone() });
@@ -304,7 +310,7 @@ impl Draft {
     pub(super) fn after(mut self, pick: &Pick) -> (Option<Draft>, BTreeSet<MarkId>) {
         let pick = self.completed(pick);
         if pick.fate && self.fate == Fate::Deleted {
-            return (None, self.names(&self.all()));
+            return (None, self.all().hunks());
         }
         let (text, mut accepted) = self.with(&pick);
         self.ledger.keep(&accepted);
@@ -328,7 +334,7 @@ impl Draft {
         let all = self.all();
         // Without its file, nothing of a new one is left.
         if (pick.fate && self.base.is_none()) || all == all.both(pick) {
-            return (None, self.names(&all), Vec::new());
+            return (None, all.hunks(), Vec::new());
         }
         let undo = self.ledger.undo(&pick.marks);
         let mut gone = undo.undone.clone();
@@ -483,12 +489,6 @@ impl Draft {
         let moded = self.mode.iter().filter(|_| pick.mode).map(|mode| &mode.by);
         let mut seen = BTreeSet::new();
         lines.chain(fated).chain(moded).filter(|by| seen.insert(*by)).collect()
-    }
-
-    /// The names of these hunks among its own.
-    fn names(&self, pick: &Pick) -> BTreeSet<MarkId> {
-        let fate = pick.fate.then_some(FATE);
-        pick.marks.iter().copied().chain(fate).chain(pick.mode.then_some(MODE)).collect()
     }
 
     /// The name of a hunk of it.

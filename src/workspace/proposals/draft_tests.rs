@@ -64,10 +64,14 @@ fn a_mode_is_a_hunk_of_its_own() {
     assert_eq!((both.runs(&mode), both.runs(&line), both.runs(&both.all())), (Some(true), None, Some(true)));
     assert_eq!(both.accepted(&mode).0.to_string(), "a\nb\n");
     // Accepted or rejected alone, the rest stays proposed; with the rest, nothing does.
-    for (rest, gone) in [both.clone().after(&mode), { let (rest, gone, _) = both.clone().without(&mode); (rest, gone) }] {
+    let rejected = |pick: &Pick| {
+        let (rest, gone, _) = both.clone().without(pick);
+        (rest, gone)
+    };
+    for (rest, gone) in [both.clone().after(&mode), rejected(&mode)] {
         assert_eq!((shown(&rest.unwrap()), gone), (vec![shown(&both)[1].clone()], [MODE].into()));
     }
-    for (rest, gone) in [both.clone().after(&line), { let (rest, gone, _) = both.clone().without(&line); (rest, gone) }] {
+    for (rest, gone) in [both.clone().after(&line), rejected(&line)] {
         assert_eq!((shown(&rest.unwrap()), gone), (vec![shown(&both)[0].clone()], [1].into()));
     }
     let (rest, gone) = both.clone().after(&both.all());
@@ -97,7 +101,10 @@ fn a_new_file_comes_with_the_mode_that_its_maker_gave_it() {
         assert_eq!(shown(&new)[1], format!("p1.mode {call} 1+1: mode"));
         assert_eq!(new.runs(&new.one(1)), alone, "{call}");
         // Nothing can be the mode of no file.
-        assert_eq!((new.accepted(&new.one(MODE)).0.to_string().as_str(), new.runs(&new.one(MODE))), ("x\n", Some(true)));
+        assert_eq!(
+            (new.accepted(&new.one(MODE)).0.to_string().as_str(), new.runs(&new.one(MODE))),
+            ("x\n", Some(true))
+        );
         // A user who makes that very file is left with the mode to judge.
         let there = new.rebased(Some(&text("x\n"))).draft.unwrap();
         assert_eq!(shown(&there), [format!("p1.mode {call} 1+1: mode")]);

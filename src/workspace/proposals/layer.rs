@@ -61,8 +61,8 @@ fn standing(workspace: &Workspace, target: &Target, real: Option<&View>) -> Stan
     Standing { open, unsaved, runs: real.is_some() && runs_with(mode(workspace, target)) }
 }
 
-/// The permission bits of a file on the disk.
-fn mode(workspace: &Workspace, target: &Target) -> Option<u32> {
+/// The permission bits of a file on the disk; `None`: it is not there, or cannot be looked at.
+pub(super) fn mode(workspace: &Workspace, target: &Target) -> Option<u32> {
     let Key::File(path) = &target.key else { return None };
     workspace.ports.disk.metadata(path).ok().map(|found| found.mode)
 }

@@ -45,7 +45,7 @@ impl Shares {
         let mut texts: Vec<(By, Text)> = Vec::new();
         for by in calls {
             so_far.extend(draft.of_call(&by.call).marks.intersection(&pick.marks));
-            let (text, _) = draft.with(&Pick { marks: so_far.clone(), fate: false });
+            let (text, _) = draft.with(&Pick { marks: so_far.clone(), ..Pick::default() });
             texts.push((by, as_there(text)));
         }
         if let Some((_, last)) = texts.last_mut().filter(|_| !self.edited) {
@@ -57,11 +57,9 @@ impl Shares {
             let old = before.as_ref().map(Text::to_string).unwrap_or_default();
             let splices = diff::splices(&old, &after.to_string());
             if before.is_none() || !splices.is_empty() {
-                let (fate, before) = (Fate::Stays, before.take());
-                let change =
-                    Change { fate, before, after: after.clone(), splices, executable: None, ..whole.clone() };
+                let (fate, was) = (Fate::Stays, before.replace(after.clone()));
+                let change = Change { fate, before: was, after, splices, executable: None, ..whole.clone() };
                 shares.push((change, by));
-                before = Some(after);
             }
         }
         if let (Fate::Moved { .. }, Some(by), Some(text)) = (&whole.fate, fated, before) {

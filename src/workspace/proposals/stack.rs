@@ -213,6 +213,14 @@ impl Stack {
             if self.drafts[at].is_empty() {
                 self.drafts.remove(at);
             }
+            // It was on its way there, and nothing else with it.
+            let alone = |doubt: &Doubt| doubt.pick == doubt.draft.one(MODE);
+            if settled
+                && self.doubts.get(&number).is_some_and(alone)
+                && let Some(doubt) = self.doubts.remove(&number)
+            {
+                self.tell(doubt.words);
+            }
             return settled;
         }
         if busy {

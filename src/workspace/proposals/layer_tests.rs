@@ -141,13 +141,13 @@ fn a_mode_is_part_of_a_proposal() {
     workspace.ports.disk.set_mode(Path::new("/one/a"), 0o755).unwrap();
     refresh_all(&workspace, "s");
     let pending = workspace.proposals.pending(Some("s"), None).remove(0).hunks;
-    assert_eq!(pending.into_iter().map(|hunk| hunk.id).collect::<Vec<_>>(), ["p1.2"]);
+    assert_eq!(pending.into_iter().map(|hunk| hunk.id).collect::<Vec<_>>(), ["p1.2", "p1.1"]);
 }
 
 #[test]
 fn a_document_without_a_file_gets_no_mode_and_that_is_said() {
     let workspace = workspace();
-    let key = workspace.resolve("untitled:u").unwrap().key;
+    let key = Key::Unnamed("untitled:u".to_owned());
     workspace.documents.open(key, "untitled:u", "text", 1, "u\n");
     let lay = |line: &'static str| {
         let change = FileChange { rewrite: Arc::new(Mode(line, true)), ..change(&workspace, "untitled:u", "") };

@@ -246,6 +246,11 @@ impl Workspace {
         commit::commit(self.desk(), change.clone(), cancel).await
     }
 
+    /// Whether a file can be run, as the session of this handle sees it. Blocking: the disk is looked at.
+    pub fn runs(&self, target: &Target) -> bool {
+        proposals::layer::runs(self, self.session().unwrap_or_default(), target)
+    }
+
     /// Puts changes into what the session of this handle proposes, all of them or none; none where it is not `current`
     /// any more by then.
     pub async fn lay(

@@ -297,8 +297,14 @@ fn told(call: &Call<'_>, laid: &Laid, made: &mut Made) {
         notes.push("it had changed since you last read it; this is proposed for the text as it is now".to_owned());
     }
     let shown = &laid.target.shown;
-    let words = match (&laid.fate, &laid.before) {
+    let mut words = match (&laid.fate, &laid.before) {
         (Fate::Stays, None) => format!("Proposed a new file {shown} ({}).", counted(lines(&laid.after), "line")),
+        (Fate::Stays, Some(_)) if laid.splices.is_empty() && laid.executable.is_some() => {
+            format!("Proposed to change the mode of {shown}.")
+        }
+        (Fate::Stays, Some(_)) if laid.splices.is_empty() => {
+            format!("{shown} is already so: nothing is proposed for it.")
+        }
         (Fate::Stays, Some(_)) => format!("Proposed for {shown}: {}.", told_hunks(&laid.hunks)),
         (Fate::Deleted, _) => format!("Proposed to delete {shown}."),
         (Fate::Moved { to }, _) if laid.splices.is_empty() => format!("Proposed to move {shown} to {}.", to.shown),
@@ -306,6 +312,11 @@ fn told(call: &Call<'_>, laid: &Laid, made: &mut Made) {
             format!("Proposed to move {shown} to {} and to change it: {}.", to.shown, told_hunks(&laid.hunks))
         }
     };
+    match laid.executable {
+        Some((_, true)) => words.push_str(" It could be run then (mode 100755)."),
+        Some((_, false)) => words.push_str(" It could not be run any more then (mode 100644)."),
+        None => {}
+    }
     let diff = if laid.before.is_some() && laid.fate != Fate::Deleted && !laid.splices.is_empty() {
         laid.unified_diff.trim_end_matches('\n').to_owned()
     } else {

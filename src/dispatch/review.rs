@@ -26,7 +26,7 @@ use crate::editor::{ChangesChanged, News, Origin};
 use crate::sessions::Shelf;
 use crate::tool::{ErrorKind, ToolError};
 use crate::workspace::checkpoints::{Became, By, Change, Kind, Pending, Selection};
-use crate::workspace::commit::Landed;
+use crate::workspace::commit::{Landed, git_mode};
 use crate::workspace::{Committed, FileChange, RefusalKind};
 
 use super::change::{Made, span};
@@ -285,7 +285,7 @@ fn place(pending: &Pending) -> String {
         Kind::File(Became::Deleted) => format!("the deletion of {shown}"),
         Kind::File(Became::Moved { from }) => format!("the move of {} to {shown}", from.shown),
         Kind::File(Became::Executable { now }) => {
-            format!("the mode of {shown} ({})", if *now { "100755" } else { "100644" })
+            format!("the mode of {shown} ({})", git_mode(*now))
         }
     }
 }

@@ -15,7 +15,7 @@ use serde_json::json;
 use super::write::{after_all, existing, guarded, whole};
 use crate::patch::{self, FilePatch, Kind};
 use crate::tool::{Access, Capability, Content, Context, ErrorKind, Outcome, Plan, Tool, ToolError, Traits};
-use crate::workspace::{Fate, FileChange, Key, Target};
+use crate::workspace::{Fate, FileChange, Target};
 use changes::{Changes, Left};
 use patched::{Moded, Patched, refused};
 
@@ -303,12 +303,10 @@ async fn put_with_mode(
     Ok(())
 }
 
-/// Whether a file can be run; one that is not on the disk, or cannot be looked at, cannot.
+/// Whether a file can be run, as the session sees it; one that is not on the disk, or cannot be looked at, cannot.
 async fn runs(context: &Context, target: &Target) -> bool {
-    let Key::File(path) = &target.key else { return false };
-    let (disk, path) = (Arc::clone(&context.workspace.ports.disk), path.clone());
-    let looked = tokio::task::spawn_blocking(move || disk.metadata(&path)).await;
-    looked.is_ok_and(|found| found.is_ok_and(|found| found.mode & 0o111 != 0))
+    let (workspace, target) = (Arc::clone(&context.workspace), target.clone());
+    tokio::task::spawn_blocking(move || workspace.runs(&target)).await.unwrap_or(false)
 }
 
 /// Resolves a name off the runtime's threads: links are looked up on the disk.

@@ -33,7 +33,7 @@ use crate::ports::{Clock, Ports};
 use crate::text::{BOM, LineBreaks, Splice, Text};
 
 pub use queues::Queues;
-pub use set::SetRefused;
+pub use set::{SetRefused, git_mode};
 
 pub(super) use recovery::Recovery;
 pub(super) use set::{commit_set, compose, preview_set};
@@ -323,15 +323,21 @@ pub(super) async fn preview(desk: &Desk, change: &FileChange) -> Result<Preview,
     .await
 }
 
-/// What a change would do to a text that is not there yet. Blocking. The text has no byte order mark.
-pub(super) fn preview_over(before: Option<Text>, breaks: LineBreaks, change: &FileChange) -> Result<Preview, Refusal> {
+/// What a change would do to a text that is not there yet, and to the right to run it (before it, and then; absent where it
+/// leaves that). Blocking. The text has no byte order mark.
+pub(super) fn preview_over(
+    before: Option<Text>,
+    breaks: LineBreaks,
+    change: &FileChange,
+    executable: Option<(bool, bool)>,
+) -> Result<Preview, Refusal> {
     let shape::Shaped { rewritten, after } = match &before {
         Some(before) => shape::shape(before, &*change.rewrite)?,
         None => shape::shape_new(&*change.rewrite, breaks)?,
     };
     let empty = Text::new("", breaks);
     let diff = shape::unified(&change.target.shown, before.as_ref().unwrap_or(&empty), &after);
-    let unified_diff = set::with_fate(change, diff);
+    let unified_diff = set::with_fate(change, executable, diff);
     Ok(Preview { before, after, rewritten, unified_diff })
 }
 

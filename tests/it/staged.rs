@@ -2,6 +2,7 @@
 //! restart.
 
 mod doubt;
+mod modes;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

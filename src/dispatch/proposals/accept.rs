@@ -139,7 +139,9 @@ impl Dispatch {
             let change_ids = left.lock().unwrap_or_else(PoisonError::into_inner).remove(key).unwrap_or_default();
             result.accepted.push(AcceptedFile { hunk_ids, change_ids, edit: edit.clone() });
             made.edits.push(edit);
-            made.told.push(Told { words: String::new(), diff: String::new(), share: 0 });
+            let mut told = Told { words: String::new(), diff: String::new(), share: 0 };
+            committed.notes.iter().for_each(|note| told.note(note));
+            made.told.push(told);
             let Some(before) = before.filter(|_| committed.fate != Fate::Deleted) else { continue };
             let target = change::place(&committed.target, &committed.fate).clone();
             let was = committed.before.as_ref().map(change::hash);

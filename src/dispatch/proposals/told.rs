@@ -143,9 +143,9 @@ pub struct ProposedHunk {
     pub lines: LineSpan,
     /// Its lines in the proposed text.
     pub proposed_lines: LineSpan,
-    /// What stands there.
+    /// What stands there; of a mode, the one that the file has, as git names it: `100644` or `100755`.
     pub before: String,
-    /// What would stand there instead.
+    /// What would stand there instead; of a mode, the one that it would get.
     pub after: String,
 }
 
@@ -182,6 +182,7 @@ impl From<Hunk> for ProposedHunk {
                 Some(Becomes::Created) => HunkKind::Created,
                 Some(Becomes::Deleted) => HunkKind::Deleted,
                 Some(Becomes::Moved) => HunkKind::Moved,
+                Some(Becomes::Mode) => HunkKind::Mode,
             },
             hunk_id: hunk.id,
             turn_id: hunk.by.turn,

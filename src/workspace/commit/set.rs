@@ -80,20 +80,22 @@ fn plain(change: &FileChange) -> bool {
 fn diff(item: &Item) -> String {
     let shown = &item.change.target.shown;
     let empty = Text::new("", item.shaped.after.breaks());
-    let mode = item.executable.filter(|_| item.change.fate != Fate::Deleted).map(|(was, is)| moded(shown, was, is));
     let diff = shape::unified(shown, item.before.as_ref().unwrap_or(&empty), &item.shaped.after);
-    with_fate(&item.change, mode.unwrap_or_default() + &diff)
+    with_fate(&item.change, item.executable, diff)
 }
 
-/// That a file was given or lost the right to be run, as git says it.
-fn moded(shown: &str, was: bool, is: bool) -> String {
-    let mode = |runs| if runs { "100755" } else { "100644" };
-    format!("old mode {} of {shown}\nnew mode {}\n", mode(was), mode(is))
+/// The mode of a file that can be run, or of one that cannot, as git names it.
+pub fn git_mode(runs: bool) -> &'static str {
+    if runs { "100755" } else { "100644" }
 }
 
-/// A diff, and before it what becomes of the file itself.
-pub(super) fn with_fate(change: &FileChange, diff: String) -> String {
+/// A diff, and before it what becomes of the file itself; of a mode, which it had and which it gets.
+pub(super) fn with_fate(change: &FileChange, executable: Option<(bool, bool)>, diff: String) -> String {
     let shown = &change.target.shown;
+    let diff = match executable.filter(|_| change.fate != Fate::Deleted) {
+        Some((was, is)) => format!("old mode {} of {shown}\nnew mode {}\n{diff}", git_mode(was), git_mode(is)),
+        None => diff,
+    };
     match &change.fate {
         Fate::Stays => diff,
         Fate::Deleted => format!("deleted file {shown}\n{diff}"),
@@ -424,7 +426,8 @@ impl Set<'_> {
             if let Some((was, is)) = item.executable {
                 committed.executable = Some((was, is));
                 committed.notes.retain(|note| note != open::ALREADY_SO);
-                committed.unified_diff.insert_str(0, &moded(&committed.target.shown, was, is));
+                let diff = std::mem::take(&mut committed.unified_diff);
+                committed.unified_diff = with_fate(&item.change, item.executable, diff);
             }
             committed
         };

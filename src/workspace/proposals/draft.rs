@@ -3,17 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use crate::text::{Splice, Text, diff};
 use crate::workspace::checkpoints::{By, Ledger, Left, Mark, MarkId, revert, stretches};
-use crate::workspace::commit::{Fate, LineSpan};
+use crate::workspace::commit::{Fate, LineSpan, git_mode};
 use crate::workspace::paths::Target;
 
 use super::stack::Standing;
 
 /// The hunk that stands for the file itself: that it is made, deleted or moved. The others are marks, from 1 on.
 pub(super) const FATE: MarkId = 0;
+
+/// The hunk that stands for the right to run the file. No mark gets so high.
+pub(super) const MODE: MarkId = MarkId::MAX;
 
 /// A proposal for one file.
 ///
@@ -31,12 +35,33 @@ pub struct Draft {
     pub(super) fate: Fate,
     /// Who wants it made, deleted or moved.
     pub(super) fated: Option<By>,
+    /// Whether it is to be one that can be run, where it is to be another thing than it is.
+    pub(super) mode: Option<Moded>,
     /// The proposed text, and who proposes which lines of it.
     pub(super) ledger: Ledger,
     /// The text that it stands on was in an open document and not on the disk.
     pub(super) unsaved: bool,
     /// It was so before a restart, and the document has not been opened again.
     pub(super) awaits: bool,
+}
+
+/// That a file is to be given the right to be run, or to lose it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Moded {
+    /// Whether it can be run then.
+    pub(super) runs: bool,
+    /// Who wants that.
+    pub(super) by: By,
+}
+
+/// What a call wants of one file.
+pub(super) struct Wanted<'a> {
+    /// In bytes of the proposed text.
+    pub(super) splices: &'a [Splice],
+    /// What is to become of the file.
+    pub(super) fate: &'a Fate,
+    /// Whether it is to be one that can be run; `None`: as it is.
+    pub(super) runs: Option<bool>,
 }
 
 /// Some hunks of a draft.
@@ -46,6 +71,8 @@ pub struct Pick {
     pub marks: BTreeSet<MarkId>,
     /// What becomes of the file itself.
     pub fate: bool,
+    /// Whether it can be run.
+    pub mode: bool,
 }
 
 /// A hunk, for a person to judge.
@@ -55,7 +82,7 @@ pub struct Hunk {
     pub id: String,
     /// The call that proposes it.
     pub by: By,
-    /// What would become of the file itself; `None`: lines of its text.
+    /// What would become of the file itself; `None`: lines of its text. Of a mode, `old` and `new` are as git names it.
     pub fate: Option<Becomes>,
     /// The lines of the real text that it would replace.
     pub before: LineSpan,
@@ -76,6 +103,8 @@ pub enum Becomes {
     Deleted,
     /// It would be moved.
     Moved,
+    /// It would be given the right to be run, or lose it.
+    Mode,
 }
 
 /// A hunk that went stale.
@@ -98,17 +127,37 @@ pub struct Rebased {
     pub renamed: bool,
 }
 
+impl Pick {
+    /// What is in both.
+    pub(super) fn both(&self, other: &Pick) -> Pick {
+        let marks = self.marks.intersection(&other.marks).copied().collect();
+        Pick { marks, fate: self.fate && other.fate, mode: self.mode && other.mode }
+    }
+
+    /// The numbers of its hunks.
+    fn hunks(&self) -> BTreeSet<MarkId> {
+        let file = self.fate.then_some(FATE).into_iter().chain(self.mode.then_some(MODE));
+        self.marks.iter().copied().chain(file).collect()
+    }
+}
+
 impl Draft {
     /// Nothing proposed yet, over what a file holds.
     pub(super) fn new(number: u64, real: Target, base: Option<Text>, empty: Text) -> Draft {
         let ledger = Ledger::new(base.clone().unwrap_or(empty));
-        Draft { number, real, base, fate: Fate::Stays, fated: None, ledger, unsaved: false, awaits: false }
+        let (fate, fated, mode) = (Fate::Stays, None, None);
+        Draft { number, real, base, fate, fated, mode, ledger, unsaved: false, awaits: false }
     }
 
     /// How the text is there that it stands on.
     pub(super) fn stands(&mut self, standing: Standing) {
         self.unsaved = standing.unsaved;
         self.awaits &= !standing.open;
+    }
+
+    /// The file can be run, or cannot: where that is what was proposed, it is proposed no more. Whether it was.
+    pub(super) fn settle_mode(&mut self, runs: bool) -> bool {
+        self.mode.take_if(|mode| mode.runs == runs).is_some()
     }
 
     /// The text that the session sees; `None`: it proposes that there be none.
@@ -131,7 +180,7 @@ impl Draft {
 
     /// Whether nothing is proposed.
     pub(super) fn is_empty(&self) -> bool {
-        !self.has_fate() && self.ledger.marks().is_empty()
+        !self.has_fate() && self.mode.is_none() && self.ledger.marks().is_empty()
     }
 
     /// The text that it stands on; an empty one for a file that is to be made.
@@ -145,8 +194,20 @@ impl Draft {
         self.base.as_ref().map_or(0, Text::len) + self.ledger.text().len() + marks
     }
 
-    /// A call proposes a change of the proposed text (`splices` in bytes of it), and what becomes of the file.
-    pub(super) fn propose(&mut self, splices: &[Splice], fate: &Fate, by: &By) {
+    /// A call proposes a change of the file, which can really be run or not (`standing`).
+    pub(super) fn propose(&mut self, wanted: &Wanted<'_>, standing: Standing, by: &By) {
+        let Wanted { splices, fate, runs } = wanted;
+        self.stands(standing);
+        if **fate == Fate::Deleted {
+            self.mode = None;
+        } else if let Some(runs) = *runs {
+            self.mode = (runs != standing.runs).then(|| Moded { runs, by: by.clone() });
+        }
+        self.propose_text(splices, fate, by);
+    }
+
+    /// The same of its text, and of what becomes of it.
+    fn propose_text(&mut self, splices: &[Splice], fate: &Fate, by: &By) {
         if self.base.is_none() && self.fated.is_none() {
             self.fated = Some(by.clone());
         }
@@ -179,32 +240,40 @@ impl Draft {
 
     /// All of it.
     pub fn all(&self) -> Pick {
-        Pick { marks: self.ledger.marks().iter().map(|mark| mark.id).collect(), fate: self.has_fate() }
+        let marks = self.ledger.marks().iter().map(|mark| mark.id).collect();
+        Pick { marks, fate: self.has_fate(), mode: self.mode.is_some() }
     }
 
     /// What one call proposes.
     pub fn of_call(&self, call: &str) -> Pick {
         let marks = self.ledger.marks().iter().filter(|mark| mark.by.call == call).map(|mark| mark.id).collect();
         let fate = self.has_fate() && self.fated.as_ref().is_some_and(|by| by.call == call);
-        Pick { marks, fate }
+        Pick { marks, fate, mode: self.mode.as_ref().is_some_and(|mode| mode.by.call == call) }
     }
 
     /// One hunk; nothing if there is none of this number.
     pub fn one(&self, hunk: MarkId) -> Pick {
         let marks = self.ledger.marks().iter().map(|mark| mark.id).filter(|id| *id == hunk).collect();
-        Pick { marks, fate: hunk == FATE && self.has_fate() }
+        Pick { marks, fate: hunk == FATE && self.has_fate(), mode: hunk == MODE && self.mode.is_some() }
     }
 
-    /// What is accepted with a pick: a file is made with the lines that its maker gave it.
+    /// What is accepted with a pick: a file is made with the lines and the mode that its maker gave it.
     pub(super) fn completed(&self, pick: &Pick) -> Pick {
         let mut pick = pick.clone();
-        if self.base.is_none() && (pick.fate || !pick.marks.is_empty()) {
+        if self.base.is_none() && pick != Pick::default() {
             pick.fate = true;
             if let Some(by) = &self.fated {
-                pick.marks.extend(self.of_call(&by.call).marks);
+                let made = self.of_call(&by.call);
+                pick.marks.extend(made.marks);
+                pick.mode |= made.mode;
             }
         }
         pick
+    }
+
+    /// Whether the real file is to be one that can be run when these hunks are accepted; `None`: as it is.
+    pub(super) fn runs(&self, pick: &Pick) -> Option<bool> {
+        self.mode.as_ref().filter(|_| self.completed(pick).mode).map(|mode| mode.runs)
     }
 
     /// The real text, were some hunks accepted; and all the marks that are in it.
@@ -241,9 +310,7 @@ impl Draft {
     pub(super) fn after(mut self, pick: &Pick) -> (Option<Draft>, BTreeSet<MarkId>) {
         let pick = self.completed(pick);
         if pick.fate && self.fate == Fate::Deleted {
-            let mut gone = self.all().marks;
-            gone.insert(FATE);
-            return (None, gone);
+            return (None, self.all().hunks());
         }
         let (text, mut accepted) = self.with(&pick);
         self.ledger.keep(&accepted);
@@ -255,6 +322,9 @@ impl Draft {
             }
             self.fated = None;
         }
+        if pick.mode && self.mode.take().is_some() {
+            accepted.insert(MODE);
+        }
         ((!self.is_empty()).then_some(self), accepted)
     }
 
@@ -263,12 +333,8 @@ impl Draft {
     pub(super) fn without(mut self, pick: &Pick) -> (Option<Draft>, BTreeSet<MarkId>, Vec<By>) {
         let all = self.all();
         // Without its file, nothing of a new one is left.
-        if (pick.fate && self.base.is_none())
-            || all.marks.difference(&pick.marks).next().is_none() && { pick.fate || !all.fate }
-        {
-            let mut gone = all.marks;
-            gone.extend(all.fate.then_some(FATE));
-            return (None, gone, Vec::new());
+        if (pick.fate && self.base.is_none()) || all == all.both(pick) {
+            return (None, all.hunks(), Vec::new());
         }
         let undo = self.ledger.undo(&pick.marks);
         let mut gone = undo.undone.clone();
@@ -286,6 +352,9 @@ impl Draft {
             self.fate = Fate::Stays;
             self.fated = None;
         }
+        if pick.mode && self.mode.take().is_some() {
+            gone.insert(MODE);
+        }
         ((!self.is_empty()).then_some(self), gone, left)
     }
 
@@ -295,7 +364,8 @@ impl Draft {
         let mut draft = self.clone();
         let now = draft.ledger.text().to_string();
         let Some(hunk) = hunk else {
-            let by = self.ledger.marks().last().map(|mark| &mark.by).or(self.fated.as_ref())?.clone();
+            let others = self.fated.iter().chain(self.mode.iter().map(|mode| &mode.by));
+            let by = self.ledger.marks().iter().rev().map(|mark| &mark.by).chain(others).next()?.clone();
             draft.ledger.agent(&diff::splices(&now, text), &by);
             let all = draft.all();
             return Some((draft, all));
@@ -311,7 +381,7 @@ impl Draft {
             draft.ledger.agent(&[Splice { range: mark.at.clone(), text }], &mark.by)
         };
         let marks = made.into_iter().chain([hunk]).collect();
-        Some((draft, Pick { marks, fate: false }))
+        Some((draft, Pick { marks, ..Pick::default() }))
     }
 
     /// The same proposal over what the real file holds now. What the user wrote stays; where they changed the very lines,
@@ -322,7 +392,11 @@ impl Draft {
         match (&self.base, real) {
             (None, None) => Rebased { draft: Some(self.clone()), ..quiet },
             (Some(base), Some(real)) if base.rope() == real.rope() => Rebased { draft: Some(self.clone()), ..quiet },
-            (None, Some(real)) if self.ledger.text().rope() == real.rope() && self.fate == Fate::Stays => quiet,
+            (None, Some(real)) if self.ledger.text().rope() == real.rope() && self.fate == Fate::Stays => {
+                let base = Some(real.clone());
+                let made = Draft { base, fated: None, ledger: Ledger::new(real.clone()), ..self.clone() };
+                Rebased { draft: (!made.is_empty()).then_some(made), ..quiet }
+            }
             (None, Some(_)) => gone("there is a file of that name by now"),
             (Some(_), None) if self.fate == Fate::Deleted => quiet,
             (Some(_), None) => gone("the file is gone"),
@@ -405,13 +479,29 @@ impl Draft {
 
     /// All of it is stale, call by call.
     fn whole(&self, why: &str) -> Vec<Stale> {
-        let calls: BTreeSet<&By> = self.ledger.marks().iter().map(|mark| &mark.by).chain(&self.fated).collect();
-        calls.into_iter().map(|by| Stale { by: by.clone(), why: why.to_owned() }).collect()
+        self.makers(&self.all()).into_iter().map(|by| Stale { by: by.clone(), why: why.to_owned() }).collect()
+    }
+
+    /// Who proposed these hunks; those of lines first, in the order in which they were proposed.
+    pub(super) fn makers(&self, pick: &Pick) -> Vec<&By> {
+        let lines = self.ledger.marks().iter().filter(|mark| pick.marks.contains(&mark.id)).map(|mark| &mark.by);
+        let fated = self.fated.iter().filter(|_| pick.fate);
+        let moded = self.mode.iter().filter(|_| pick.mode).map(|mode| &mode.by);
+        let mut seen = BTreeSet::new();
+        lines.chain(fated).chain(moded).filter(|by| seen.insert(*by)).collect()
     }
 
     /// The name of a hunk of it.
     pub(super) fn name(&self, hunk: MarkId) -> String {
-        format!("p{}.{hunk}", self.number)
+        if hunk == MODE { format!("p{}.mode", self.number) } else { format!("p{}.{hunk}", self.number) }
+    }
+
+    /// The hunk of a name; `None`: it is not one of this draft's.
+    pub(super) fn named(&self, name: &str) -> Option<MarkId> {
+        let last = name.rsplit('.').next()?;
+        let hunk = if last == "mode" { MODE } else { last.parse().ok()? };
+        // `p1.+2` is a number, but the name of nothing.
+        (self.name(hunk) == name).then_some(hunk)
     }
 
     /// Its hunks, in the order of the text; what becomes of the file itself first. Lines that a later call changed once
@@ -424,16 +514,11 @@ impl Draft {
                 Fate::Deleted => Becomes::Deleted,
                 Fate::Moved { .. } => Becomes::Moved,
             };
-            let none = LineSpan { start: 1, count: 0 };
-            hunks.push(Hunk {
-                id: self.name(FATE),
-                by: by.clone(),
-                fate: Some(fate),
-                before: none,
-                after: none,
-                old: String::new(),
-                new: String::new(),
-            });
+            hunks.push(self.of_file(FATE, by, fate, (String::new(), String::new())));
+        }
+        if let Some(Moded { runs, by }) = &self.mode {
+            let words = (git_mode(!runs).to_owned(), git_mode(*runs).to_owned());
+            hunks.push(self.of_file(MODE, by, Becomes::Mode, words));
         }
         let mut tops: Vec<&Mark> = self.ledger.marks().iter().filter(|mark| mark.under.is_none()).collect();
         tops.sort_by_key(|mark| (mark.at.start, mark.id));
@@ -456,6 +541,12 @@ impl Draft {
             shift += isize::try_from(news).unwrap_or(0) - isize::try_from(olds).unwrap_or(0);
         }
         hunks
+    }
+
+    /// A hunk of the file itself.
+    fn of_file(&self, hunk: MarkId, by: &By, fate: Becomes, (old, new): (String, String)) -> Hunk {
+        let none = LineSpan { start: 1, count: 0 };
+        Hunk { id: self.name(hunk), by: by.clone(), fate: Some(fate), before: none, after: none, old, new }
     }
 
     /// What stood in the place of a mark before it and all that lies under it.

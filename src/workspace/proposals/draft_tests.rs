@@ -24,12 +24,22 @@ fn by(call: &str) -> By {
     By { session: "s".into(), turn: None, call: call.into(), accepted: false }
 }
 
+/// A call proposes a change of the text, and what becomes of the file.
+fn propose(draft: &mut Draft, splices: &[Splice], fate: &Fate, call: &str) {
+    draft.propose(&Wanted { splices, fate, runs: None }, Standing::default(), &by(call));
+}
+
+/// A call proposes that the file, which cannot be run, can be or not.
+fn propose_mode(draft: &mut Draft, runs: bool, call: &str) {
+    draft.propose(&Wanted { splices: &[], fate: &Fate::Stays, runs: Some(runs) }, Standing::default(), &by(call));
+}
+
 /// Proposals over a text: each call leads from the text as it is to the next one.
 fn draft(base: Option<&str>, calls: &[(&str, &str)]) -> Draft {
     let mut draft = Draft::new(1, target("/a"), base.map(text), text(""));
     for (call, after) in calls {
         let now = draft.ledger.text().to_string();
-        draft.propose(&diff::splices(&now, after), &Fate::Stays, &by(call));
+        propose(&mut draft, &diff::splices(&now, after), &Fate::Stays, call);
     }
     draft
 }
@@ -45,6 +55,63 @@ fn shown(draft: &Draft) -> Vec<String> {
 }
 
 #[test]
+fn a_mode_is_a_hunk_of_its_own() {
+    let mut both = draft(Some("a\nb\n"), &[("c1", "a\nB\n")]);
+    propose_mode(&mut both, true, "c2");
+    assert_eq!(shown(&both), ["p1.mode c2 1+1: mode", r#"p1.1 c1 2+2: "b\n" -> "B\n""#]);
+    assert_eq!((both.named("p1.mode"), both.named("p1.1"), both.named("p2.mode")), (Some(MODE), Some(1), None));
+    let (mode, line) = (both.of_call("c2"), both.of_call("c1"));
+    assert_eq!((both.runs(&mode), both.runs(&line), both.runs(&both.all())), (Some(true), None, Some(true)));
+    assert_eq!(both.accepted(&mode).0.to_string(), "a\nb\n");
+    // Accepted or rejected alone, the rest stays proposed; with the rest, nothing does.
+    let rejected = |pick: &Pick| {
+        let (rest, gone, _) = both.clone().without(pick);
+        (rest, gone)
+    };
+    for (rest, gone) in [both.clone().after(&mode), rejected(&mode)] {
+        assert_eq!((shown(&rest.unwrap()), gone), (vec![shown(&both)[1].clone()], [MODE].into()));
+    }
+    for (rest, gone) in [both.clone().after(&line), rejected(&line)] {
+        assert_eq!((shown(&rest.unwrap()), gone), (vec![shown(&both)[0].clone()], [1].into()));
+    }
+    let (rest, gone) = both.clone().after(&both.all());
+    assert!(rest.is_none() && gone == [MODE, 1].into(), "{gone:?}");
+    assert!(both.clone().without(&both.all()).0.is_none());
+    // The user types elsewhere, and the mode stays proposed; without the file it does not.
+    let typed = both.rebased(Some(&text("a\nb\nc\n"))).draft.unwrap();
+    assert_eq!(typed.runs(&typed.all()), Some(true));
+    assert_eq!(both.rebased(None).stale.len(), 2);
+    // As it is already, and back: nothing is proposed.
+    propose_mode(&mut both, false, "c3");
+    assert_eq!(both.runs(&both.all()), None);
+    let mut only = draft(Some("a\n"), &[]);
+    propose_mode(&mut only, true, "c1");
+    assert!(!only.is_empty() && only.settle_mode(true) && only.is_empty());
+    // With the file goes what it was to be.
+    propose_mode(&mut only, true, "c1");
+    propose(&mut only, &[], &Fate::Deleted, "c2");
+    assert_eq!((shown(&only), only.runs(&only.all())), (vec!["p1.0 c2 1+1: deleted".to_owned()], None));
+}
+
+#[test]
+fn a_new_file_comes_with_the_mode_that_its_maker_gave_it() {
+    for (call, alone) in [("c1", Some(true)), ("c2", None)] {
+        let mut new = draft(None, &[("c1", "x\n")]);
+        propose_mode(&mut new, true, call);
+        assert_eq!(shown(&new)[1], format!("p1.mode {call} 1+1: mode"));
+        assert_eq!(new.runs(&new.one(1)), alone, "{call}");
+        // Nothing can be the mode of no file.
+        assert_eq!(
+            (new.accepted(&new.one(MODE)).0.to_string().as_str(), new.runs(&new.one(MODE))),
+            ("x\n", Some(true))
+        );
+        // A user who makes that very file is left with the mode to judge.
+        let there = new.rebased(Some(&text("x\n"))).draft.unwrap();
+        assert_eq!(shown(&there), [format!("p1.mode {call} 1+1: mode")]);
+    }
+}
+
+#[test]
 fn hunks_are_named_and_placed() {
     let two = draft(Some("a\nb\nc\nd\n"), &[("c1", "a\nB\nB2\nc\nd\n"), ("c2", "a\nB\nB2\nc\nD\n")]);
     assert_eq!(shown(&two), [r#"p1.1 c1 2+2: "b\n" -> "B\nB2\n""#, r#"p1.2 c2 4+5: "d\n" -> "D\n""#]);
@@ -53,7 +120,7 @@ fn hunks_are_named_and_placed() {
     let new = draft(None, &[("c1", "x\ny\n")]);
     assert_eq!(shown(&new), ["p1.0 c1 1+1: created", r#"p1.1 c1 1+1: "" -> "x\ny\n""#]);
     let mut gone = draft(Some("a\n"), &[]);
-    gone.propose(&[], &Fate::Deleted, &by("c3"));
+    propose(&mut gone, &[], &Fate::Deleted, "c3");
     assert_eq!((shown(&gone), gone.text().is_none()), (vec!["p1.0 c3 1+1: deleted".to_owned()], true));
 }
 
@@ -95,7 +162,7 @@ fn some_are_rejected_and_the_rest_stays() {
     let new = draft(None, &[("c1", "x\n"), ("c2", "x\ny\n")]);
     assert!(new.clone().without(&new.one(FATE)).0.is_none());
     let mut moved = draft(Some("a\n"), &[("c1", "b\n")]);
-    moved.propose(&[], &Fate::Moved { to: target("/b") }, &by("c2"));
+    propose(&mut moved, &[], &Fate::Moved { to: target("/b") }, "c2");
     let (rest, ..) = moved.clone().without(&moved.one(FATE));
     assert_eq!(rest.map(|rest| (rest.fate, rest.ledger.text().to_string())), Some((Fate::Stays, "b\n".to_owned())));
     let (rest, _) = moved.clone().after(&moved.one(FATE));
@@ -134,7 +201,7 @@ fn a_proposal_moves_with_what_the_user_types_or_goes_stale() {
     check(None, "b\n", Some("user\n"), None, 1);
     check(None, "b\n", Some("b\n"), None, 0);
     let mut gone = draft(Some("a\n"), &[]);
-    gone.propose(&[], &Fate::Deleted, &by("c1"));
+    propose(&mut gone, &[], &Fate::Deleted, "c1");
     assert_eq!(gone.rebased(Some(&text("user\n"))).stale.len(), 1);
     assert!(gone.rebased(None).stale.is_empty());
 }
@@ -188,7 +255,7 @@ proptest! {
             let now = draft.ledger.text().to_string();
             let mut lines: Vec<String> = now.lines().map(str::to_owned).collect();
             changed(&mut lines, call, || { count += 1; format!("agent{count}") });
-            draft.propose(&diff::splices(&now, &lines_of(&lines)), &Fate::Stays, &by(&format!("c{number}")));
+            propose(&mut draft, &diff::splices(&now, &lines_of(&lines)), &Fate::Stays, &format!("c{number}"));
         }
         let mut real = base;
         for step in &typed {
@@ -202,7 +269,7 @@ proptest! {
         }
         let marks: Vec<MarkId> = draft.all().marks.into_iter().collect();
         let some = marks.iter().enumerate().filter(|(at, _)| mask >> (at % 8) & 1 == 1).map(|(_, id)| *id);
-        let pick = Pick { marks: some.collect(), fate: false };
+        let pick = Pick { marks: some.collect(), ..Pick::default() };
         let accepted = draft.accepted(&pick).0.to_string();
         for word in real.iter().filter(|word| word.starts_with("User")) {
             prop_assert!(accepted.lines().any(|line| line == word), "{word} is lost in {accepted:?}");

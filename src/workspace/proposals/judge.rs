@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use crate::text::{Splice, Text, diff};
 use crate::workspace::checkpoints::By;
-use crate::workspace::commit::{Committed, Fate, FileChange, Rewrite, Rewritten};
+use crate::workspace::commit::{Committed, Fate, FileChange, Rewrite, Rewritten, git_mode};
 use crate::workspace::paths::Target;
 use crate::workspace::{Refusal, RefusalKind, Workspace};
 
-use super::draft::{Draft, Pick};
-use super::layer::refresh_all;
+use super::draft::{Draft, MODE, Pick};
+use super::layer::{mode, refresh_all};
 use super::shares::Shares;
 use super::stack::{Doubt, Selector, Stack};
 
@@ -64,6 +64,10 @@ struct Accepted {
 }
 
 impl Rewrite for Accepted {
+    fn executable(&self) -> Option<bool> {
+        self.draft.runs(&self.pick)
+    }
+
     fn rewrite(&self, before: Option<&Text>) -> Result<Rewritten, Refusal> {
         let rebased = self.draft.rebased(before);
         let draft = match rebased.draft {
@@ -96,6 +100,21 @@ pub(in crate::workspace) fn accepting(
     edited: Option<&str>,
 ) -> Result<Vec<Accepting>, Refusal> {
     refresh_all(workspace, session);
+    let accepting = held(workspace, session, selector, edited)?;
+    // Those that are held are let go with the refusal.
+    match accepting.iter().find_map(|one| one.homeless(workspace)) {
+        Some(refusal) => Err(refusal),
+        None => Ok(accepting),
+    }
+}
+
+/// The same, held from now on, wherever the files are.
+fn held(
+    workspace: &Workspace,
+    session: &str,
+    selector: &Selector,
+    edited: Option<&str>,
+) -> Result<Vec<Accepting>, Refusal> {
     workspace.proposals.in_turn(session, || {
         workspace.proposals.with(session, |stack| {
             let picked = stack.select(selector)?;
@@ -211,14 +230,7 @@ pub(in crate::workspace) fn reject(
 /// What some hunks are, in words that go before the name of the file.
 fn told(draft: &Draft, pick: &Pick) -> String {
     let all = *pick == draft.all();
-    let calls: std::collections::BTreeSet<&str> = draft
-        .ledger
-        .marks()
-        .iter()
-        .filter(|mark| pick.marks.contains(&mark.id))
-        .map(|mark| mark.by.call.as_str())
-        .chain(draft.fated.iter().filter(|_| pick.fate).map(|by| by.call.as_str()))
-        .collect();
+    let calls: std::collections::BTreeSet<&str> = draft.makers(pick).into_iter().map(|by| by.call.as_str()).collect();
     let calls: Vec<&str> = calls.into_iter().collect();
     let word = if calls.len() == 1 { "call" } else { "calls" };
     let by = format!("{word} {}", calls.join(", "));
@@ -229,6 +241,9 @@ fn told(draft: &Draft, pick: &Pick) -> String {
             (Fate::Stays, _) => "the new file that",
         };
         return format!("{fate} {by} proposed:");
+    }
+    if let Some(mode) = draft.mode.as_ref().filter(|_| pick.mode && pick.marks.is_empty()) {
+        return format!("the mode {} that {by} proposed for", git_mode(mode.runs));
     }
     let part = if all { "all that" } else { "a part of what" };
     format!("{part} {by} proposed for")
@@ -243,6 +258,22 @@ fn cut(text: &str, max: usize) -> String {
 }
 
 impl Accepting {
+    /// Why the mode that is in it cannot be set, where its file is not on the disk any more. Blocking.
+    fn homeless(&self, workspace: &Workspace) -> Option<Refusal> {
+        let runs = self.draft.base.as_ref().and_then(|_| self.draft.runs(&self.pick))?;
+        if mode(workspace, &self.draft.real).is_some() {
+            return None;
+        }
+        let words = format!(
+            "The mode {} of {} cannot be set: the document is not on the disk. Nothing was changed; save it first, or \
+             reject {} and accept the rest.",
+            git_mode(runs),
+            self.draft.real.shown,
+            self.draft.name(MODE)
+        );
+        Some(Refusal::new(RefusalKind::Unavailable, words))
+    }
+
     /// What the model is told of it.
     fn words(&self) -> String {
         let (what, shown) = (told(&self.draft, &self.pick), &self.draft.place().shown);
@@ -276,7 +307,6 @@ impl Accepting {
 
     /// The first of the calls that proposed it.
     pub fn by(&self) -> Option<&By> {
-        let marks = self.draft.ledger.marks().iter().filter(|mark| self.pick.marks.contains(&mark.id));
-        marks.map(|mark| &mark.by).chain(self.draft.fated.iter().filter(|_| self.pick.fate)).next()
+        self.draft.makers(&self.pick).into_iter().next()
     }
 }

@@ -10,7 +10,7 @@ use crate::workspace::checkpoints::{By, KeptLedger, Ledger};
 use crate::workspace::commit::Fate;
 use crate::workspace::paths::{Key, Target};
 
-use super::draft::Draft;
+use super::draft::{Draft, Moded};
 use super::stack::Stack;
 
 /// Of a session's proposals so many bytes of text are kept over a restart: the oldest that fit.
@@ -39,6 +39,8 @@ struct KeptDraft {
     base: Option<String>,
     fate: KeptFate,
     fated: Option<By>,
+    #[serde(default)]
+    mode: Option<Moded>,
     ledger: KeptLedger,
     #[serde(default)]
     unsaved: bool,
@@ -140,6 +142,7 @@ impl Kept {
                 Fate::Moved { to } => KeptFate::Moved(KeptTarget::from(to)),
             },
             fated: draft.fated.clone(),
+            mode: draft.mode.clone(),
             ledger: draft.ledger.kept(),
             unsaved: draft.unsaved,
         });
@@ -160,6 +163,7 @@ impl Kept {
                     KeptFate::Moved(to) => Fate::Moved { to: to.target() },
                 },
                 fated: kept.fated,
+                mode: kept.mode,
                 ledger: Ledger::of(kept.ledger, breaks)?,
                 unsaved: kept.unsaved,
                 awaits: kept.unsaved,

@@ -31,6 +31,8 @@ pub struct Laid {
     pub hunks: Vec<Hunk>,
     /// Remarks for the model.
     pub notes: Vec<String>,
+    /// Where it changes that: whether it could be run before as the session sees it, and could be then.
+    pub executable: Option<(bool, bool)>,
     /// The change as a unified diff.
     pub unified_diff: String,
     /// The editor's version of the real document, if it is open.
@@ -51,11 +53,29 @@ fn real(workspace: &Workspace, target: &Target) -> Result<Option<View>, Refusal>
 }
 
 /// How it is there.
-fn standing(real: Option<&View>) -> Standing {
-    match real.map(|view| &view.source) {
-        Some(Source::Open { unsaved, .. }) => Standing { open: true, unsaved: *unsaved },
-        Some(Source::Disk { .. } | Source::Proposed { .. }) | None => Standing::default(),
-    }
+fn standing(workspace: &Workspace, target: &Target, real: Option<&View>) -> Standing {
+    let (open, unsaved) = match real.map(|view| &view.source) {
+        Some(Source::Open { unsaved, .. }) => (true, *unsaved),
+        Some(Source::Disk { .. } | Source::Proposed { .. }) | None => (false, false),
+    };
+    Standing { open, unsaved, runs: real.is_some() && runs_with(mode(workspace, target)) }
+}
+
+/// The permission bits of a file on the disk; `None`: it is not there, or cannot be looked at.
+pub(super) fn mode(workspace: &Workspace, target: &Target) -> Option<u32> {
+    let Key::File(path) = &target.key else { return None };
+    workspace.ports.disk.metadata(path).ok().map(|found| found.mode)
+}
+
+/// Whether a file with these permission bits can be run; one that is not there cannot.
+fn runs_with(mode: Option<u32>) -> bool {
+    mode.is_some_and(|mode| mode & 0o111 != 0)
+}
+
+/// Whether a file can be run, as a session sees it. Blocking.
+pub(in crate::workspace) fn runs(workspace: &Workspace, session: &str, target: &Target) -> bool {
+    let (file, known) = workspace.proposals.with(session, |stack| stack.file_and_mode(target));
+    known.unwrap_or_else(|| runs_with(mode(workspace, &file)))
 }
 
 /// Moves what a session proposes for a real file to what the file is now, and gives that.
@@ -63,7 +83,7 @@ fn refresh(workspace: &Workspace, session: &str, target: &Target) -> Result<Opti
     let (real, changed) = workspace.proposals.in_turn(session, || {
         let real = real(workspace, target)?;
         let text = real.as_ref().map(|view| bare(&view.text));
-        let standing = standing(real.as_ref());
+        let standing = standing(workspace, target, real.as_ref());
         let changed = workspace.proposals.with(session, |stack| stack.rebase(&target.key, text.as_ref(), standing));
         Ok::<_, Refusal>((real, changed))
     })?;
@@ -141,45 +161,40 @@ pub(in crate::workspace) fn preview(
             Err(refusal) if refusal.kind == RefusalKind::NotFound && change.fate == Fate::Stays => None,
             Err(refusal) => return Err(refusal),
         };
-        let mut preview = commit::preview_over(before, workspace.documents.counting().breaks, change)?;
-        let file = workspace.proposals.with(session, |stack| stack.concerning(&change.target.key).cloned());
-        let note = mode_left_out(workspace, file.as_ref().unwrap_or(&change.target), change, &preview)?;
-        preview.rewritten.notes.extend(note);
-        Ok(preview)
+        let (file, known) = workspace.proposals.with(session, |stack| stack.file_and_mode(&change.target));
+        Ok(previewed(workspace, (&file, known), before, change)?.0)
     };
     changes.iter().map(each).collect()
 }
 
-/// What is said of a mode that a change would give the file, which is no part of a proposal: that is text. Refused where
-/// the mode is all that would change.
-fn mode_left_out(
+/// What a change would make of what a session sees (`before`), and of the right to run it; `known`: as which the session
+/// sees that, where it proposes something about it. `file` is the one that would really be changed.
+fn previewed(
     workspace: &Workspace,
-    file: &Target,
+    (file, known): (&Target, Option<bool>),
+    before: Option<Text>,
     change: &FileChange,
-    preview: &Preview,
-) -> Result<Option<String>, Refusal> {
+) -> Result<(Preview, Option<(bool, bool)>), Refusal> {
     let wanted = change.rewrite.executable().filter(|_| change.fate != Fate::Deleted);
-    let Some(wanted) = wanted else { return Ok(None) };
-    let found = match &file.key {
-        Key::File(path) => workspace.ports.disk.metadata(path).ok(),
-        Key::Unnamed(_) => None,
-    };
-    if found.is_some_and(|found| found.mode & 0o111 != 0) == wanted {
-        return Ok(None);
+    let found = wanted.and_then(|_| mode(workspace, file));
+    // A mode is that of a file: a document without one has none, and gets none.
+    let nowhere = wanted.filter(|_| found.is_none() && workspace.documents.get(&file.key).is_some());
+    let was = known.unwrap_or_else(|| runs_with(found));
+    let becomes = wanted.filter(|wanted| nowhere.is_none() && *wanted != was).map(|wanted| (was, wanted));
+    let mut preview = commit::preview_over(before, workspace.documents.counting().breaks, change, becomes)?;
+    if let Some(runs) = nowhere {
+        let (shown, mode) = (&change.target.shown, commit::git_mode(runs));
+        let why = "the document is not on the disk yet";
+        if preview.before.is_some() && preview.rewritten.splices.is_empty() && change.fate == Fate::Stays {
+            let words = format!(
+                "The mode {mode} of {shown} cannot be proposed: {why}, and nothing else of it would change. Nothing was \
+                 proposed. Leave that file out, or ask the user to save it first."
+            );
+            return Err(Refusal::new(RefusalKind::Unavailable, words));
+        }
+        preview.rewritten.notes.push(format!("The mode {mode} is not proposed: {why}"));
     }
-    let shown = &change.target.shown;
-    let (mode, command) = if wanted { ("100755", "chmod +x") } else { ("100644", "chmod -x") };
-    if preview.before.is_some() && preview.rewritten.splices.is_empty() && change.fate == Fate::Stays {
-        let words = format!(
-            "The mode {mode} of {shown} cannot be proposed: what a session proposes is text, and nothing else of {shown} would \
-             change. Nothing was proposed. Leave that file out, and ask the user to run `{command}` on it."
-        );
-        return Err(Refusal::new(RefusalKind::Unavailable, words));
-    }
-    Ok(Some(format!(
-        "The mode {mode} is not part of what is proposed, and accepting it does not set it: tell the user to run `{command}` \
-         on {shown} afterwards"
-    )))
+    Ok((preview, becomes))
 }
 
 /// Refuses a move to where the session sees a file, or proposed that one goes away.
@@ -248,7 +263,8 @@ fn laid(
     if let Fate::Moved { to } = &change.fate {
         free(workspace, session, change, to)?;
     }
-    let under = real(workspace, stack.concerning(&target.key).unwrap_or(target))?;
+    let (file, known) = stack.file_and_mode(target);
+    let under = real(workspace, &file)?;
     let real = under.as_ref().map(|view| bare(&view.text));
     let before = match stack.over(&target.key) {
         Over::Nothing => real.clone(),
@@ -258,17 +274,17 @@ fn laid(
     if before.is_none() && change.fate != Fate::Stays {
         return Err(hidden(target, None));
     }
-    let mut preview = commit::preview_over(before.clone(), breaks, change)?;
-    let note = mode_left_out(workspace, stack.concerning(&target.key).unwrap_or(target), change, &preview)?;
-    preview.rewritten.notes.extend(note);
+    let (preview, executable) = previewed(workspace, (&file, known), before.clone(), change)?;
     let Preview { after, rewritten, unified_diff, .. } = preview;
+    let standing = standing(workspace, &file, under.as_ref());
     let proposed = Proposed {
         target,
         fate: &change.fate,
+        runs: executable.map(|(_, runs)| runs),
         real: real.as_ref(),
         splices: &rewritten.splices,
         empty: Text::new("", breaks),
-        standing: standing(under.as_ref()),
+        standing,
     };
     let ids = stack.propose(&proposed, by)?;
     Ok(Laid {
@@ -280,6 +296,7 @@ fn laid(
         splices: rewritten.splices,
         hunks: rewritten.hunks,
         notes: rewritten.notes,
+        executable,
         unified_diff,
         version: under.as_ref().and_then(View::version),
         language: under.as_ref().and_then(View::language).map(str::to_owned),

@@ -118,22 +118,45 @@ impl Rewrite for Mode {
 }
 
 #[test]
-fn a_mode_is_no_part_of_a_proposal_and_that_is_said() {
+fn a_mode_is_part_of_a_proposal() {
     let workspace = workspace();
     let lay = |call: &str, line: &'static str, runs: bool| {
         let change = FileChange { rewrite: Arc::new(Mode(line, runs)), ..change(&workspace, "a", "") };
-        let shown =
-            preview(&workspace, "s", std::slice::from_ref(&change)).map(|mut all| all.remove(0).rewritten.notes);
-        let laid = lay(&workspace, "s", &by(call), &[change], &|| true).map(|mut all| all.remove(0).notes);
-        assert_eq!(shown, laid);
-        laid
+        let shown = preview(&workspace, "s", std::slice::from_ref(&change)).unwrap().remove(0).unified_diff;
+        let laid = lay(&workspace, "s", &by(call), &[change], &|| true).unwrap().remove(0);
+        assert_eq!(shown, laid.unified_diff);
+        (laid.ids, laid.executable, shown.lines().filter(|line| line.contains("mode")).count())
     };
-    let notes = lay("c1", "x", true).unwrap();
-    assert_eq!(notes.len(), 1);
-    assert!(notes[0].contains("100755") && notes[0].contains("`chmod +x`"), "{notes:?}");
-    // It is so already.
-    assert_eq!(lay("c2", "y", false).unwrap(), [""; 0]);
-    let refused = lay("c3", "", true).unwrap_err();
+    let target = workspace.resolve("a").unwrap();
+    let ids = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
+    assert_eq!(lay("c1", "x", true), (ids(&["p1.mode", "p1.1"]), Some((false, true)), 2));
+    assert!(runs(&workspace, "s", &target) && !runs(&workspace, "t", &target));
+    // The session sees it so already.
+    assert_eq!(lay("c2", "y", true), (ids(&["p1.2"]), None, 0));
+    // As it really is: nothing of it is proposed any more.
+    assert_eq!(lay("c3", "", false), (ids(&[]), Some((true, false)), 2));
+    assert!(!runs(&workspace, "s", &target));
+    // What the user has done by themselves is proposed no more.
+    assert_eq!(lay("c4", "", true).0, ["p1.mode"]);
+    workspace.ports.disk.set_mode(Path::new("/one/a"), 0o755).unwrap();
+    refresh_all(&workspace, "s");
+    let pending = workspace.proposals.pending(Some("s"), None).remove(0).hunks;
+    assert_eq!(pending.into_iter().map(|hunk| hunk.id).collect::<Vec<_>>(), ["p1.2", "p1.1"]);
+}
+
+#[test]
+fn a_document_without_a_file_gets_no_mode_and_that_is_said() {
+    let workspace = workspace();
+    let key = Key::Unnamed("untitled:u".to_owned());
+    workspace.documents.open(key, "untitled:u", "text", 1, "u\n");
+    let lay = |line: &'static str| {
+        let change = FileChange { rewrite: Arc::new(Mode(line, true)), ..change(&workspace, "untitled:u", "") };
+        lay(&workspace, "s", &by("c1"), &[change], &|| true).map(|mut all| all.remove(0))
+    };
+    let laid = lay("x").unwrap();
+    assert_eq!((laid.ids, laid.executable), (vec!["p1.1".to_owned()], None));
+    assert_eq!(laid.notes, ["The mode 100755 is not proposed: the document is not on the disk yet"]);
+    let refused = lay("").unwrap_err();
     assert_eq!(refused.kind, RefusalKind::Unavailable);
     assert!(refused.message.contains("Nothing was proposed"), "{refused}");
 }

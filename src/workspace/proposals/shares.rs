@@ -45,7 +45,7 @@ impl Shares {
         let mut texts: Vec<(By, Text)> = Vec::new();
         for by in calls {
             so_far.extend(draft.of_call(&by.call).marks.intersection(&pick.marks));
-            let (text, _) = draft.with(&Pick { marks: so_far.clone(), fate: false });
+            let (text, _) = draft.with(&Pick { marks: so_far.clone(), ..Pick::default() });
             texts.push((by, as_there(text)));
         }
         if let Some((_, last)) = texts.last_mut().filter(|_| !self.edited) {
@@ -57,15 +57,18 @@ impl Shares {
             let old = before.as_ref().map(Text::to_string).unwrap_or_default();
             let splices = diff::splices(&old, &after.to_string());
             if before.is_none() || !splices.is_empty() {
-                let change =
-                    Change { fate: Fate::Stays, before: before.take(), after: after.clone(), splices, ..whole.clone() };
+                let (fate, was) = (Fate::Stays, before.replace(after.clone()));
+                let change = Change { fate, before: was, after, splices, executable: None, ..whole.clone() };
                 shares.push((change, by));
-                before = Some(after);
             }
         }
         if let (Fate::Moved { .. }, Some(by), Some(text)) = (&whole.fate, fated, before) {
-            let moved = Change { before: Some(text.clone()), after: text, splices: Vec::new(), ..whole.clone() };
+            let (before, splices) = (Some(text.clone()), Vec::new());
+            let moved = Change { before, after: text, splices, executable: None, ..whole.clone() };
             shares.push((moved, by));
+        }
+        if whole.executable.is_some() {
+            share_mode(&mut shares, &whole, draft.mode.as_ref().map(|mode| accepted(&mode.by)));
         }
         // What the editor tells of the change belongs to the last of them.
         let last = shares.len().saturating_sub(1);
@@ -73,6 +76,28 @@ impl Shares {
             change.versions = whole.versions.map(|(before, _)| (before, before));
         }
         shares
+    }
+}
+
+/// Gives the mode that the file was given to whoever proposed it. A file that is made comes with the mode that its maker
+/// gave it; else it is a share of its own, before the others, of which the last one has what the editor tells.
+fn share_mode(shares: &mut Vec<(Change, By)>, whole: &Change, by: Option<By>) {
+    let Change { executable, .. } = *whole;
+    let made = shares.first_mut().filter(|(first, _)| first.before.is_none());
+    let at = match (made, by) {
+        (Some((first, maker)), by) if by.as_ref().is_none_or(|by| by == maker) => {
+            first.executable = executable;
+            return;
+        }
+        (made, Some(by)) => {
+            let text = made.as_ref().map(|(first, _)| first.after.clone()).or_else(|| whole.before.clone());
+            text.map(|text| (usize::from(made.is_some()), text, by))
+        }
+        (_, None) => None,
+    };
+    if let Some((at, text, by)) = at {
+        let (fate, before, splices) = (Fate::Stays, Some(text.clone()), Vec::new());
+        shares.insert(at, (Change { fate, before, after: text, splices, executable, ..whole.clone() }, by));
     }
 }
 

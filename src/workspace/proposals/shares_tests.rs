@@ -1,5 +1,6 @@
 //! Which call gets which lines of what was accepted.
 
+use super::super::draft::Wanted;
 use super::super::stack::Standing;
 use super::*;
 use crate::text::LineBreaks;
@@ -31,8 +32,8 @@ fn draft(base: Option<&str>, calls: &[(&str, &str)], fate: &Fate) -> Draft {
     let mut draft = Draft::new(1, target("a"), base.map(text), text(""));
     for (call, after) in calls {
         let now = draft.text().map(Text::to_string).unwrap_or_default();
-        draft.propose(&diff::splices(&now, after), fate, &by(call));
-        draft.stands(Standing::default());
+        let wanted = Wanted { splices: &diff::splices(&now, after), fate, runs: None };
+        draft.propose(&wanted, Standing::default(), &by(call));
     }
     draft
 }
@@ -52,7 +53,7 @@ fn committed(draft: &Draft, pick: &Pick, before: Option<&str>, after: Option<&st
         version_after: Some(5),
         unsaved: true,
         late: false,
-        executable: None,
+        executable: draft.runs(pick).map(|runs| (!runs, runs)),
         hunks: Vec::new(),
         notes: Vec::new(),
         unified_diff: String::new(),
@@ -105,7 +106,8 @@ fn what_becomes_of_the_file_is_its_callers() {
     "#]]
     .assert_eq(&told(&shares(&made, made.all(), None, None)));
     let mut moved = draft(Some(BASE), &[("c1", "ONE\ntwo\nthree\nfour\nfive\n")], &Fate::Stays);
-    moved.propose(&[], &Fate::Moved { to: target("b") }, &by("c2"));
+    let wanted = Wanted { splices: &[], fate: &Fate::Moved { to: target("b") }, runs: None };
+    moved.propose(&wanted, Standing::default(), &by("c2"));
     expect_test::expect![[r#"
         c1: "one\ntwo\nthree\nfour\nfive\n" -> "ONE\ntwo\nthree\nfour\nfive\n" (4, 4)
         c2: "ONE\ntwo\nthree\nfour\nfive\n" -> "ONE\ntwo\nthree\nfour\nfive\n" to b (4, 5)
@@ -144,4 +146,32 @@ fn a_byte_order_mark_stays_where_it_is() {
     let first = &shares[0].0;
     assert_eq!((shares.len(), first.after.to_string()), (2, "\u{feff}uno\ntwo\n".to_owned()));
     assert_eq!(first.before.as_ref().unwrap().spliced(&first.splices).to_string(), first.after.to_string());
+}
+
+#[test]
+fn a_mode_is_of_the_call_that_proposed_it() {
+    let moded = |base: Option<&str>, calls: &[(&str, &str)], call: &str| {
+        let mut draft = draft(base, calls, &Fate::Stays);
+        let wanted = Wanted { splices: &[], fate: &Fate::Stays, runs: Some(true) };
+        draft.propose(&wanted, Standing::default(), &by(call));
+        shares(&draft, draft.all(), base, None)
+    };
+    let each = |(change, by): &(Change, By)| (by.call.clone(), change.executable.is_some(), change.splices.len());
+    for (base, calls, call, expected) in [
+        (Some(BASE), &[][..], "c2", vec![("c2", true, 0)]),
+        (Some(BASE), &[("c1", "one\n")], "c2", vec![("c2", true, 0), ("c1", false, 1)]),
+        (None, &[("c1", "x\n"), ("c2", "x\ny\n")], "c1", vec![("c1", true, 1), ("c2", false, 1)]),
+        (None, &[("c1", "x\n"), ("c2", "x\ny\n")], "c2", vec![("c1", false, 1), ("c2", true, 0), ("c2", false, 1)]),
+    ] {
+        let shares = moded(base, calls, call);
+        let found: Vec<_> = shares.iter().map(each).collect();
+        let expected: Vec<_> = expected.into_iter().map(|(by, mode, count)| (by.to_owned(), mode, count)).collect();
+        assert_eq!(found, expected, "{calls:?} {call}");
+        // Each begins where the one before it ends, and what the editor tells is the last one's.
+        for pair in shares.windows(2) {
+            assert_eq!(pair[1].0.before.as_ref().map(Text::to_string), Some(pair[0].0.after.to_string()));
+            assert_eq!(pair[0].0.versions, Some((4, 4)));
+        }
+        assert_eq!(shares.last().unwrap().0.versions, Some((4, 5)));
+    }
 }

@@ -8,7 +8,7 @@ use crate::workspace::commit::Fate;
 use crate::workspace::paths::{Key, Target};
 use crate::workspace::{Refusal, RefusalKind};
 
-use super::draft::{Draft, Hunk, Pick, Rebased};
+use super::draft::{Draft, FATE, Hunk, MODE, Pick, Rebased, Wanted};
 
 /// A session proposes changes of at most so many files at once.
 const MAX_FILES: usize = 1000;
@@ -56,6 +56,8 @@ pub struct Standing {
     pub open: bool,
     /// It is the text of a document, and the file on the disk has another.
     pub unsaved: bool,
+    /// The file can be run.
+    pub runs: bool,
 }
 
 /// Which hunks are meant. What is absent does not restrict.
@@ -90,6 +92,15 @@ impl Stack {
     pub fn concerning(&self, key: &Key) -> Option<&Target> {
         let seen = self.drafts.iter().find(|draft| draft.fate != Fate::Deleted && draft.place().key == *key);
         seen.or_else(|| self.of(key)).map(|draft| &draft.real)
+    }
+
+    /// The file that a change of what is seen under a name would really change, and whether that is proposed to be one
+    /// that can be run, where it is to be another thing than it is.
+    pub(super) fn file_and_mode(&self, target: &Target) -> (Target, Option<bool>) {
+        match self.at(&target.key).map(|at| &self.drafts[at]) {
+            Some(draft) => (draft.real.clone(), draft.mode.as_ref().map(|mode| mode.runs)),
+            None => (self.concerning(&target.key).unwrap_or(target).clone(), None),
+        }
     }
 
     /// What the session sees under a name.
@@ -127,7 +138,7 @@ impl Stack {
     /// A call proposes a change of one file: `before` is what the session sees there, `real` what is there (both without
     /// a byte order mark), `splices` are in bytes of `before`. The names of its hunks.
     pub fn propose(&mut self, change: &Proposed<'_>, by: &By) -> Result<Vec<String>, Refusal> {
-        let Proposed { target, fate, real, splices, empty, standing } = change;
+        let Proposed { target, fate, runs, real, splices, empty, standing } = change;
         let at = match self.at(&target.key) {
             Some(at) => at,
             None if matches!(self.over(&target.key), Over::Hidden(Some(_))) => {
@@ -154,8 +165,7 @@ impl Stack {
         if self.busy.contains(&self.drafts[at].number) {
             return Err(in_use(&target.shown));
         }
-        self.drafts[at].propose(splices, fate, by);
-        self.drafts[at].stands(*standing);
+        self.drafts[at].propose(&Wanted { splices, fate, runs: *runs }, *standing, by);
         let bytes: usize = self.drafts.iter().map(Draft::bytes).sum();
         if bytes > MAX_BYTES {
             let words = format!(
@@ -166,7 +176,8 @@ impl Stack {
         }
         let draft = &self.drafts[at];
         let of_call = draft.of_call(&by.call);
-        let names: Vec<MarkId> = of_call.fate.then_some(super::draft::FATE).into_iter().chain(of_call.marks).collect();
+        let file = of_call.fate.then_some(FATE).into_iter().chain(of_call.mode.then_some(MODE));
+        let names: Vec<MarkId> = file.chain(of_call.marks).collect();
         let names = names.into_iter().map(|hunk| draft.name(hunk)).collect();
         // A file that was to be made and is to be deleted again: nothing is proposed.
         if draft.is_empty() || (draft.base.is_none() && draft.fate == Fate::Deleted) {
@@ -194,20 +205,35 @@ impl Stack {
             (None, None) => true,
             _ => false,
         };
+        let number = draft.number;
+        let busy = self.busy.contains(&number);
         if same {
             self.drafts[at].stands(standing);
+            let settled = !busy && self.drafts[at].settle_mode(standing.runs);
+            if self.drafts[at].is_empty() {
+                self.drafts.remove(at);
+            }
+            // It was on its way there, and nothing else with it.
+            let alone = |doubt: &Doubt| doubt.pick == doubt.draft.one(MODE);
+            if settled
+                && self.doubts.get(&number).is_some_and(alone)
+                && let Some(doubt) = self.doubts.remove(&number)
+            {
+                self.tell(doubt.words);
+            }
+            return settled;
+        }
+        if busy {
             return false;
         }
-        if self.busy.contains(&draft.number) {
-            return false;
-        }
-        let number = draft.number;
         if let Some(doubt) = self.doubts.get(&number)
             && real.is_some_and(|real| doubt.draft.is_in(&doubt.pick, real))
             && let Some(Doubt { draft, pick, edited, words }) = self.doubts.remove(&number)
         {
             // More may be proposed by now, which stays so.
             let draft = if edited { draft } else { self.drafts[at].clone() };
+            // The text tells nothing of the mode.
+            let pick = Pick { mode: pick.mode && draft.runs(&pick) == Some(standing.runs), ..pick };
             self.accepted(&draft, &pick, draft.base.as_ref());
             self.tell(words);
             self.rebase(key, real, standing);
@@ -221,6 +247,7 @@ impl Stack {
         match draft {
             Some(mut draft) => {
                 draft.stands(standing);
+                draft.settle_mode(standing.runs);
                 if renamed {
                     self.last += 1;
                     draft.number = self.last;
@@ -248,13 +275,11 @@ impl Stack {
             }
             let mut pick = draft.all();
             if let Some(name) = &selector.hunk {
-                let hunk = name.rsplit('.').next().and_then(|hunk| hunk.parse().ok());
-                // `p1.+2` is a number, but the name of nothing.
-                let Some(hunk) = hunk.filter(|hunk| draft.name(*hunk) == *name) else { continue };
-                pick = both(&pick, &draft.one(hunk));
+                let Some(hunk) = draft.named(name) else { continue };
+                pick = pick.both(&draft.one(hunk));
             }
             if let Some(call) = &selector.call {
-                pick = both(&pick, &draft.of_call(call));
+                pick = pick.both(&draft.of_call(call));
             }
             if pick != Pick::default() {
                 picked.push((draft.number, pick));
@@ -380,6 +405,8 @@ pub struct Proposed<'a> {
     pub target: &'a Target,
     /// What is to become of the file.
     pub fate: &'a Fate,
+    /// Whether it is to be one that can be run; `None`: as it is.
+    pub runs: Option<bool>,
     /// What is really there.
     pub real: Option<&'a Text>,
     /// In bytes of what the session sees there.
@@ -388,11 +415,6 @@ pub struct Proposed<'a> {
     pub empty: Text,
     /// How what is really there is there.
     pub standing: Standing,
-}
-
-/// What is in both.
-fn both(one: &Pick, other: &Pick) -> Pick {
-    Pick { marks: one.marks.intersection(&other.marks).copied().collect(), fate: one.fate && other.fate }
 }
 
 /// A text without a byte order mark.

@@ -31,9 +31,8 @@ fn put(stack: &mut Stack, call: &str, name: &str, line: &str, fate: &Fate) -> Re
     let real = text("one\ntwo\n");
     let splices = if line.is_empty() { vec![] } else { vec![Splice { range: 0..0, text: format!("{line}\n") }] };
     let (target, real) = (target(name), (!name.starts_with("new")).then_some(&real));
-    let change =
-        Proposed { target: &target, fate, real, splices: &splices, empty: text(""), standing: Standing::default() };
-    stack.propose(&change, &by(call))
+    let (target, splices, empty, standing) = (&target, &splices, text(""), Standing::default());
+    stack.propose(&Proposed { target, fate, runs: None, real, splices, empty, standing }, &by(call))
 }
 
 fn seen(stack: &Stack, name: &str) -> String {
@@ -160,8 +159,48 @@ fn propose_over(stack: &mut Stack, call: &str, now: &Text, to: &str) {
     let (target, empty, fate) = (target("a"), text(""), Fate::Stays);
     let real = stack.drafts.first().and_then(|draft| draft.base.clone()).unwrap_or_else(|| now.clone());
     let standing = Standing::default();
-    let proposed = Proposed { target: &target, fate: &fate, real: Some(&real), splices: &splices, empty, standing };
+    let (target, fate, real, splices) = (&target, &fate, Some(&real), &splices);
+    let proposed = Proposed { target, fate, runs: None, real, splices, empty, standing };
     stack.propose(&proposed, &by(call)).unwrap();
+}
+
+#[test]
+fn a_mode_outlives_a_restart_and_is_judged_by_its_name() {
+    let mut stack = Stack::default();
+    let (target, real, standing) = (target("a"), text("one\n"), Standing::default());
+    let moded = |stack: &mut Stack, runs: bool| {
+        let proposed = Proposed {
+            target: &target,
+            fate: &Fate::Stays,
+            runs: Some(runs),
+            real: Some(&real),
+            splices: &[],
+            empty: text(""),
+            standing,
+        };
+        stack.propose(&proposed, &by("c1")).unwrap()
+    };
+    assert_eq!(moded(&mut stack, true), ["p1.mode"]);
+    let json = serde_json::to_value(Kept::of(&stack)).unwrap();
+    let mut again = serde_json::from_value::<Kept>(json).unwrap().stack(LineBreaks::Lf);
+    assert_eq!(again.file_and_mode(&target), (target.clone(), Some(true)));
+    let named = |hunk: &str| Selector { hunk: Some(hunk.to_owned()), ..Selector::default() };
+    assert!(again.select(&named("p1.0")).is_err() && again.select(&named("p1.1")).is_err());
+    let picked = again.select(&named("p1.mode")).unwrap();
+    let (number, pick) = &picked[0];
+    // While it is on its way into the file, a look at this leaves it there for the one who put it there.
+    let draft = again.draft(*number).unwrap().clone();
+    again.begin(*number);
+    let runs = Standing { runs: true, ..standing };
+    assert!(!again.rebase(&key("a"), Some(&real), runs));
+    assert_eq!(again.accepted(&draft, pick, Some(&real)), ["p1.mode"]);
+    assert!(again.drafts.is_empty());
+    // Seen there by itself, it is proposed no more, and so is nothing of the file.
+    moded(&mut again, true);
+    assert!(again.rebase(&key("a"), Some(&real), runs) && again.drafts.is_empty());
+    // As it is already: nothing is proposed.
+    assert_eq!(moded(&mut again, false), [""; 0]);
+    assert!(again.drafts.is_empty());
 }
 
 #[test]
@@ -197,10 +236,11 @@ fn what_a_document_had_before_a_restart_is_waited_for() {
     let mut stack = Stack::newborn(1, 0);
     let (target, real) = (target("a"), text("mine\n"));
     let splices = [Splice { range: 0..4, text: "theirs".into() }];
-    let standing = Standing { open: true, unsaved: true };
+    let standing = Standing { open: true, unsaved: true, runs: false };
     let change = Proposed {
         target: &target,
         fate: &Fate::Stays,
+        runs: None,
         real: Some(&real),
         splices: &splices,
         empty: text(""),
@@ -211,7 +251,7 @@ fn what_a_document_had_before_a_restart_is_waited_for() {
         let json = serde_json::to_value(Kept::of(stack)).unwrap();
         serde_json::from_value::<Kept>(json).unwrap().stack(LineBreaks::Lf)
     };
-    let (closed, open) = (Standing::default(), Standing { open: true, unsaved: false });
+    let (closed, open) = (Standing::default(), Standing { open: true, unsaved: false, runs: false });
     for (looks, expected, news) in [
         // The file never had it; the editor opens the document again as it was.
         (vec![(Some("saved\n"), closed), (None, closed), (Some("mine\n"), standing)], "theirs\n", 0),
@@ -228,7 +268,7 @@ fn what_a_document_had_before_a_restart_is_waited_for() {
         assert_eq!((seen(&back, "a").as_str(), back.take_news().len()), (expected, news), "{looks:?}");
     }
     // Of what was on the disk, the disk tells.
-    stack.rebase(&key("a"), Some(&real), Standing { open: true, unsaved: false });
+    stack.rebase(&key("a"), Some(&real), Standing { open: true, unsaved: false, runs: false });
     let mut back = kept(&stack);
     assert!(back.rebase(&key("a"), Some(&text("saved\n")), closed));
     assert_eq!((seen(&back, "a").as_str(), back.take_news().len()), ("as it is", 1));

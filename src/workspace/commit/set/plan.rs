@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::ports::Disk;
 use crate::text::{LineBreaks, Text};
 use crate::workspace::commit::shape::{self, Shaped};
-use crate::workspace::commit::{Desk, Fate, FileChange, closed, words};
+use crate::workspace::commit::{Desk, Fate, FileChange, closed, git_mode, words};
 use crate::workspace::documents::Snapshot;
 use crate::workspace::paths::{Key, Target};
 use crate::workspace::view::same_on_disk;
@@ -103,8 +103,8 @@ impl Planner<'_> {
                     let found =
                         if let Key::File(path) = key { disk.link_metadata(path).ok().zip(Some(path)) } else { None };
                     if found.is_none() {
-                        let word = if executable { "100755" } else { "100644" };
-                        notes.push(format!("The mode {word} was not set: the document is not on the disk yet"));
+                        let mode = git_mode(executable);
+                        notes.push(format!("The mode {mode} was not set: the document is not on the disk yet"));
                     }
                     found.and_then(|(found, path)| moded(parts, path, Some(found.mode), Some(executable)))
                 }

@@ -4,6 +4,7 @@ pub(crate) mod call;
 pub(crate) mod desk;
 pub(crate) mod doctor;
 pub(crate) mod fake_server;
+pub(crate) mod mcp;
 pub(crate) mod scenario;
 pub(crate) mod show;
 
@@ -13,6 +14,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use etcetera::BaseStrategy as _;
+use ropewalk::bridge;
+use ropewalk::config::OwnFile;
 use ropewalk::dispatch::ListedTool;
 use ropewalk::ports::{self, Disk as _, Ports, SystemDisk};
 use ropewalk::server::{self, ServeOptions};
@@ -46,13 +49,18 @@ pub(crate) struct Common {
     /// more than once.
     #[arg(long, global = true, value_name = "FOLDER")]
     pub(crate) trust: Vec<PathBuf>,
-    /// Keep state in memory only and pin what is otherwise learned, so that runs can be repeated (always so for `try`
-    /// and `call`).
+    /// Keep state in memory only and pin what is otherwise learned (always so for `try` and `call`), and read no settings
+    /// of your own but those of `--settings`, so that runs can be repeated.
     #[arg(long, global = true)]
     pub(crate) ephemeral: bool,
     /// Keep state in this folder instead of the system's place for it.
     #[arg(long, global = true, value_name = "FOLDER")]
     pub(crate) state: Option<PathBuf>,
+    /// Read your own settings and the folders that you trust from this file, which has to be there, instead of
+    /// `ropewalk/settings.json` in the system's place for settings (`doctor` tells where that is). `try`, `call` and `tools`
+    /// read it only where it is named.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) settings: Option<PathBuf>,
 }
 
 /// The commands.
@@ -66,6 +74,8 @@ pub(crate) enum Command {
     ///
     /// Exit codes: 0 ok, 1 the tool failed, 2 usage, 3 denied or would ask, 6 conflict, 124 deadline, 130 cancelled.
     Call(call::Call),
+    /// Serve the tools to a client of MCP over standard input and output: on the disk, or (`--connect`) in the editor.
+    Mcp(mcp::Mcp),
     /// List the tools.
     Tools(Tools),
     /// Print the JSON Schemas of the protocol, and that of the fake server's script.
@@ -144,13 +154,15 @@ pub(crate) async fn serve(common: &Common) -> u8 {
         signals: true,
         repeatable: common.ephemeral,
         state_dir: state_dir(common),
+        own_file: own_file(common),
+        meeting: Some(bridge::own_folder()),
         ..ServeOptions::default()
     };
     server::serve(tokio::io::stdin(), tokio::io::stdout(), Ports::system(), options).await
 }
 
 /// Where state is kept; nowhere when the run shall leave none.
-fn state_dir(common: &Common) -> Option<PathBuf> {
+pub(crate) fn state_dir(common: &Common) -> Option<PathBuf> {
     if common.ephemeral {
         return None;
     }
@@ -163,10 +175,28 @@ fn state_dir(common: &Common) -> Option<PathBuf> {
     Some(strategy.state_dir().unwrap_or_else(|| strategy.data_dir()).join("ropewalk"))
 }
 
+/// The settings file that the person named, for runs that shall go the same way for everybody unless somebody wants to see
+/// what their settings do.
+pub(crate) fn named_file(common: &Common) -> Option<OwnFile> {
+    let named = common.settings.as_ref()?;
+    let path = std::path::absolute(named).unwrap_or_else(|_| named.clone());
+    Some(OwnFile { path, named: true, home: etcetera::home_dir().ok() })
+}
+
+/// The user's own settings file; none when the run shall not depend on it.
+pub(crate) fn own_file(common: &Common) -> Option<OwnFile> {
+    if common.settings.is_some() || common.ephemeral {
+        return named_file(common);
+    }
+    let path = etcetera::choose_base_strategy().ok()?.config_dir().join("ropewalk/settings.json");
+    Some(OwnFile { path, named: false, home: etcetera::home_dir().ok() })
+}
+
 /// Prints the table of tools.
 pub(crate) async fn tools(common: &Common, tools: &Tools) -> u8 {
     let listed = async {
-        let desk = Desk::start(&ports::current_dir().map_err(DeskError::Disk)?, &common.trust).await?;
+        let root = ports::current_dir().map_err(DeskError::Disk)?;
+        let desk = Desk::start(&root, &common.trust, named_file(common)).await?;
         let listed = desk.tools().await;
         desk.close().await;
         listed

@@ -1,27 +1,46 @@
 //! Settings as plain structs with their defaults. What the editor sends is checked key by key: a wrong value is told and
 //! its default used, never the whole dropped.
 
+mod agents;
+mod bridge;
 mod formatter;
 mod hooks;
+mod json;
+mod mcp;
+mod output;
+mod own;
 mod parse;
 mod permissions;
+mod scope;
 mod shell;
+mod skills;
+mod web;
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use agents::{AgentSettings, PromptOn};
+pub use bridge::BridgeSettings;
 pub use formatter::{FormatterMode, FormatterSettings};
 pub use hooks::{Hook, HookSettings, OnFailure};
+pub use json::object;
+pub use mcp::{McpCommand, McpServer, McpSettings, McpTools};
+pub use own::{Own, OwnFile, Text as OwnText};
 pub use parse::Remark;
 pub use permissions::{GuardSettings, Mode, PermissionSettings};
+pub use scope::{USER_ONLY, UserOnly};
 pub use shell::ShellSettings;
+pub use skills::SkillSettings;
+pub use web::{SearchEngine, WebSearchSettings, WebSettings};
 
 /// All settings. Durations are in milliseconds, sizes in bytes.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Settings {
+    /// Agents that are commands, by name.
+    pub agents: BTreeMap<String, AgentSettings>,
     /// How edits of open documents are confirmed.
     pub commit: CommitSettings,
     /// What `write` does with a file it never saw, or that changed since.
@@ -44,12 +63,20 @@ pub struct Settings {
     pub guards: GuardSettings,
     /// Commands that run before and after calls.
     pub hooks: HookSettings,
+    /// MCP servers.
+    pub mcp: McpSettings,
     /// Which files searches see.
     pub search: SearchSettings,
     /// Commands that agents run.
     pub bash: ShellSettings,
+    /// Other programs that join this sidecar.
+    pub bridge: BridgeSettings,
     /// Whether documents with unsaved text are saved, by the editor, before `bash` runs a command.
     pub save_before_bash: bool,
+    /// Skills that models may load.
+    pub skills: SkillSettings,
+    /// The web.
+    pub web: WebSettings,
 }
 
 impl Settings {
@@ -58,10 +85,12 @@ impl Settings {
     #[must_use]
     pub fn within(self, user: &Settings) -> Settings {
         let Settings { mut diagnostics, mut search, .. } = self;
-        diagnostics.servers.clone_from(&user.diagnostics.servers);
         if user.diagnostics.own_servers == OwnServers::Off {
             diagnostics.own_servers = OwnServers::Off;
         }
+        diagnostics.max_per_file = diagnostics.max_per_file.min(user.diagnostics.max_per_file);
+        diagnostics.max_servers = capped(diagnostics.max_servers, user.diagnostics.max_servers);
+        diagnostics.server_memory_mib = capped(diagnostics.server_memory_mib, user.diagnostics.server_memory_mib);
         search.secrets &= user.search.secrets;
         let on = |merged: bool, user: bool| merged || user;
         let guards = GuardSettings {
@@ -69,20 +98,33 @@ impl Settings {
             failures: on(self.guards.failures, user.guards.failures),
             undone: on(self.guards.undone, user.guards.undone),
         };
-        Settings {
+        search.time_limit_ms = search.time_limit_ms.min(user.search.time_limit_ms);
+        let mut within = Settings {
             freshness: self.freshness.stricter(user.freshness),
             syntax_gate: self.syntax_gate.stricter(user.syntax_gate),
-            hooks: user.hooks.clone(),
             formatter: self.formatter.within(&user.formatter),
+            mcp: self.mcp.within(&user.mcp),
+            output: self.output.within(&user.output),
+            parallel: self.parallel.within(&user.parallel),
             bash: self.bash.within(&user.bash),
-            save_before_bash: user.save_before_bash,
+            skills: self.skills.within(&user.skills),
+            web: self.web.within(&user.web),
+            bridge: self.bridge.within(&user.bridge),
             permissions: self.permissions.within(&user.permissions),
             diagnostics,
             search,
             guards,
             ..self
-        }
+        };
+        within.take_users_own(user);
+        within
     }
+}
+
+/// The lower of two limits of which 0 is none at all.
+fn capped<T: Ord + Default>(one: T, other: T) -> T {
+    let none = T::default();
+    if one == none || other == none { one.max(other) } else { one.min(other) }
 }
 
 /// Which files `ls`, `glob`, `grep` and `file_search` see. An open document is always seen.
@@ -295,6 +337,11 @@ pub struct OutputSettings {
     pub display_bytes: usize,
     /// At most so much of all outputs of a session is kept in memory; one alone may be longer.
     pub kept_bytes: usize,
+    /// At most so much of one output goes to the disk as it comes; of a longer one the middle is dropped, and that is told. At
+    /// least 16 MiB.
+    pub spill_bytes: usize,
+    /// At most so much of all outputs of a session is kept on the disk; one alone may be longer.
+    pub disk_bytes: usize,
     /// Whether reports and searches that are too long are first made shorter by what is known of their kind: equal lines
     /// in a row become one, and of a report the failures and both ends stay.
     pub compress: bool,
@@ -308,6 +355,8 @@ impl Default for OutputSettings {
             tail_bytes: 8_000,
             display_bytes: 500_000,
             kept_bytes: 16 * 1024 * 1024,
+            spill_bytes: 1 << 30,
+            disk_bytes: 2 << 30,
             compress: false,
         }
     }
@@ -322,6 +371,14 @@ pub struct ParallelSettings {
     pub per_session: usize,
     /// At most so many of all sessions together run beside the first of their session.
     pub beside: usize,
+}
+
+impl ParallelSettings {
+    /// These settings where nobody can tell the user's from a project's: no limit is higher than the user's.
+    #[must_use]
+    pub fn within(&self, user: &ParallelSettings) -> ParallelSettings {
+        ParallelSettings { per_session: self.per_session.min(user.per_session), beside: self.beside.min(user.beside) }
+    }
 }
 
 impl Default for ParallelSettings {

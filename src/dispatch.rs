@@ -5,6 +5,7 @@
 //! the turn given up · `shape`. However a call ends, it ends in exactly one [`CallResult`].
 
 mod admit;
+mod agents;
 mod approve;
 mod arguments;
 mod batch;
@@ -31,9 +32,13 @@ mod joining;
 mod keep;
 mod late;
 mod lines;
+mod listing;
+mod looking;
+mod mcp;
 mod names;
 mod nested;
 mod outputs;
+mod own;
 mod preview;
 mod project;
 mod proposals;
@@ -56,7 +61,6 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -69,6 +73,7 @@ pub use client_tools::{
 };
 pub use input::ToolInputParams;
 pub use outputs::{OutputParams, OutputText};
+pub use own::OwnSettings;
 pub use proposals::{
     AcceptParams, AcceptResult, AcceptedFile, ProposedFile, ProposedHunk, Refused, RejectParams, RejectResult,
     RejectedFile,
@@ -79,7 +84,7 @@ use crate::editor::{News, ToolEvent};
 use crate::jobs::Jobs;
 use crate::languages::Languages;
 use crate::outputs::Budget;
-use crate::permissions::{Rule, Trust};
+use crate::permissions::{Footing, Rule, Trust};
 use crate::process::SystemPrograms;
 use crate::sessions::policy::Apply;
 use crate::sessions::{Session, Sessions};
@@ -142,8 +147,15 @@ pub struct Dispatch {
     world: Arc<World>,
     review: Review,
     hooks: hooks::Runner,
+    own: own::Own,
+    /// The way in for agents.
+    door: agents::Way,
     /// Tools that are about to join or leave.
     joining: Joining,
+    /// Descriptions that are about to be looked at anew.
+    looking: looking::Looking,
+    /// MCP servers.
+    servers: mcp::Servers,
 }
 
 /// A call that has its place in its session's order and has not run yet. Dropped, it gives its place up.
@@ -253,7 +265,8 @@ impl Dispatch {
         sessions: Arc<Sessions>,
         trust: Arc<Trust>,
     ) -> Arc<Dispatch> {
-        let tools = Registry::new(tools);
+        let files = Arc::clone(&workspace);
+        let tools = Registry::new(tools).under(move || files.settings());
         let jobs = Jobs::new(Arc::clone(&workspace.editor), Arc::clone(&workspace.ports.clock));
         let world = Arc::<World>::default();
         let heard = Arc::clone(&world);
@@ -281,31 +294,12 @@ impl Dispatch {
             world,
             review: Review::default(),
             joining: Joining::default(),
+            looking: looking::Looking::default(),
+            door: agents::Way::default(),
+            servers: mcp::Servers::default(),
             hooks: hooks::Runner::new(programs),
+            own: own::Own::default(),
         })
-    }
-
-    /// The tools, sorted, byte for byte the same each time.
-    pub fn list_tools(&self, params: &ListToolsParams) -> Vec<ToolInfo> {
-        let session = self.session(params.session_id.as_deref());
-        self.tools.listed(&session, params.include_deferred).iter().map(|entry| entry.info()).collect()
-    }
-
-    /// The tools in the form that was asked for; made once for as long as it is the same. It is the list of now, unless
-    /// what was kept of the session, or tools that came before, are still awaited.
-    pub fn list(self: &Arc<Self>, params: ListToolsParams) -> BoxFuture<'static, Arc<[ListedTool]>> {
-        let session = self.session(params.session_id.as_deref());
-        let mark = self.joining.mark();
-        if session.is_ready() && self.joining.past(mark) {
-            return std::future::ready(self.tools.list(&session, &params)).boxed();
-        }
-        let me = Arc::clone(self);
-        async move {
-            session.ready(&*me.workspace.ports.clock).await;
-            me.joining.after(mark).await;
-            me.tools.list(&session, &params)
-        }
-        .boxed()
     }
 
     /// Runs an admitted call to its one result, whatever happens: cancel, panic, deadline.
@@ -315,6 +309,7 @@ impl Dispatch {
         let Admitted { session, call_id, lineage, .. } = &admitted;
         session.ready(&*self.workspace.ports.clock).await;
         self.joining.after(admitted.after).await;
+        self.servers_called(session, &params.name, &admitted.cancel).await;
         self.workspace.recovered().await;
         let settings = self.workspace.settings();
         let budget = Budget::new(&settings.output, session.wanted().max_bytes(params.max_bytes));
@@ -346,6 +341,9 @@ impl Dispatch {
         // Of a session that was closed or reset meanwhile nothing is remembered of what was begun before.
         let current = session.epoch() == admitted.epoch;
         if current {
+            if let Some(source) = shape::elsewhere(&ended) {
+                session.heard(params.turn_id.as_deref(), source);
+            }
             self.watched(session, params.turn_id.as_deref(), &name, &mut watched, failure(&ended), made.as_ref()).await;
         }
         let notes = std::mem::take(&mut watched.notes);
@@ -361,7 +359,9 @@ impl Dispatch {
             self.late.came(news);
         }
         let jobs = self.jobs.told(&session.id);
+        let agents = if current { session.agents_told() } else { Vec::new() };
         let words = asking.words().into_iter().chain(notes).chain(jobs.said).chain(change::told_jobs(&jobs.ended));
+        let words = words.chain(agents);
         if let Some(made) = &made {
             self.reviewable(made);
         }
@@ -452,11 +452,13 @@ impl Dispatch {
         let id = &admitted.call_id;
         let maker = None;
         let mut call = Call { params, id, entry, arguments, context, budget, timing, lineage, reporter, member, maker };
+        self.heeded().await;
         self.before(&mut call, beside).await?;
         self.guarded(&call, watched).await?;
         let mut rounds = 0;
         loop {
-            let proposal = self.cleared(&mut call, asking).await?;
+            let mut proposal = self.cleared(&mut call, asking).await?;
+            call.context.footing = std::mem::take(&mut proposal.outline.footing);
             watched.rename(&call);
             if let Some(member) = member {
                 member.cleared();
@@ -465,6 +467,7 @@ impl Dispatch {
             match proposal.plan? {
                 Planned::Run => {
                     let started = clock.now();
+                    let _waiting = self.waits_for_person(&call);
                     let outcome = self.ran(early.take(), &call).await;
                     call.timing.run_ms = millis(clock.now() - started);
                     return shape::Done::of(outcome, entry.traits(), &proposal.outline.access);
@@ -527,8 +530,10 @@ impl Dispatch {
             progress: Progress::default(),
             jobs: Arc::clone(&self.jobs),
             programs: self.hooks.programs(),
-            spill: self.keeper.place(),
+            spill: self.keeper.place(&self.workspace.settings().output),
             call: Arc::from(""),
+            footing: Footing::default(),
+            trust: Arc::clone(&self.trust),
         }
     }
 

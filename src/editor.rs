@@ -4,10 +4,16 @@
 //! the editor's own change notification has shown it.
 
 mod absent;
+mod agents;
+mod asking;
+mod mcp;
 mod session_news;
 mod texts;
 
 pub use absent::Absent;
+pub use agents::{AgentStatus, RunAgentParams, RunAgentResult};
+pub use asking::{AskAnswer, AskOption, AskParams, AskQuestion, AskResult, AskSelected};
+pub use mcp::{ElicitAction, ElicitAnswer, ElicitMode, ElicitParams, SampleAnswer, SampleParams};
 pub use session_news::{ModeChanged, Todo, TodoPriority, TodoStatus, TodosChanged};
 pub use texts::{FormatParams, FormatResult, SaveFailure, SaveParams, SaveResult};
 
@@ -307,7 +313,8 @@ pub enum Loudness {
     Info,
 }
 
-/// How many calls of a session wait for a person's answer: `ropewalk/approvalsChanged`.
+/// How many calls of a session wait for a person: for their consent, or for their answer to a question.
+/// `ropewalk/approvalsChanged`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalsChanged {
@@ -432,6 +439,9 @@ pub struct ToolsChanged {
     pub session_id: Option<String>,
 }
 
+/// Hears news in the moment it is told, and must only put it on a queue. Answers whether it was for the ear alone.
+pub type Ear = Box<dyn Fn(&News) -> bool + Send + Sync>;
+
 /// What we may ask of the editor. Each question has a deadline of its own, except those a person answers.
 #[async_trait]
 pub trait Editor: Send + Sync + 'static {
@@ -447,10 +457,30 @@ pub trait Editor: Send + Sync + 'static {
     }
     /// Asks a person for consent, by `ropewalk/approve` or, where only that is declared, a message with buttons.
     async fn approve(&self, params: ApproveParams) -> Result<ApproveResult, AskError>;
+    /// Whether there is a way to ask a person anything.
+    fn can_ask(&self) -> bool {
+        self.abilities().ask
+    }
+    /// Asks a person, by `ropewalk/ask` or, where only that is declared, by messages with buttons. Questions that are no
+    /// longer waited for are taken back.
+    async fn ask_person(&self, params: AskParams) -> Result<AskResult, AskError> {
+        let _ = params;
+        Err(AskError::Unsupported)
+    }
     /// Asks for the diagnostics of a document, raw; they come as ordinary forwarded diagnostics.
     async fn pull_diagnostics(&self, uri: &str, deadline: Duration) -> Result<(), AskError>;
+    /// From now on this ear hears all that is told, before the editor does. Only the first one counts; where nothing is
+    /// told to anybody, it hears nothing.
+    fn overhear(&self, ear: Ear) {
+        drop(ear);
+    }
     /// Tells it something, in order, without waiting.
     fn tell(&self, news: News);
+    /// Whether much of what it was told is still unread. What can be told later, and together, waits then: nothing that is
+    /// told bounds the queue of what it has not read.
+    fn is_behind(&self) -> bool {
+        false
+    }
     /// Asks how its formatter would change a document of this version; `None`: it has no formatter for it.
     async fn format(&self, uri: &str, version: i32, deadline: Duration) -> Result<Option<Vec<TextEdit>>, AskError> {
         let _ = (uri, version, deadline);
@@ -464,6 +494,21 @@ pub trait Editor: Send + Sync + 'static {
     /// Asks it to run a tool of its own. A call that is no longer waited for is taken back.
     async fn run_tool(&self, params: RunToolParams, deadline: Duration) -> Result<RunToolResult, AskError> {
         let _ = (params, deadline);
+        Err(AskError::Unsupported)
+    }
+    /// Asks it to run an agent to its end. One that is no longer waited for is taken back.
+    async fn run_agent(&self, params: RunAgentParams, deadline: Duration) -> Result<RunAgentResult, AskError> {
+        let _ = (params, deadline);
+        Err(AskError::Unsupported)
+    }
+    /// Passes on what an MCP server asks a person for. A question that is no longer waited for is taken back.
+    async fn elicit(&self, params: ElicitParams) -> Result<ElicitAnswer, AskError> {
+        let _ = params;
+        Err(AskError::Unsupported)
+    }
+    /// Passes on what an MCP server asks a model for. A question that is no longer waited for is taken back.
+    async fn sample(&self, params: SampleParams) -> Result<SampleAnswer, AskError> {
+        let _ = params;
         Err(AskError::Unsupported)
     }
 }

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -25,6 +25,7 @@ use tokio_util::task::TaskTracker;
 use tracing::{debug, error};
 
 use crate::editor::{Editor, JobInfo, JobState, JobsChanged, News};
+use crate::permissions::Footing;
 use crate::ports::Clock;
 use crate::process::Stream;
 use crate::sessions::Session;
@@ -63,6 +64,8 @@ pub struct Jobs {
     tasks: TaskTracker,
     all: Mutex<BTreeMap<String, Held>>,
     births: AtomicU64,
+    /// The process ends.
+    over: AtomicBool,
 }
 
 /// The jobs of one session.
@@ -99,6 +102,8 @@ struct Job {
     because: Option<String>,
     /// Its output as lines, if the session watches it.
     monitor: Option<Monitor>,
+    /// Somebody waits for its end, so that it is not told besides.
+    awaited: bool,
 }
 
 impl Job {
@@ -113,6 +118,7 @@ impl Job {
             folder: None,
             because: None,
             monitor,
+            awaited: false,
         }
     }
 
@@ -152,19 +158,27 @@ impl Running {
         format!("j{}", self.place.1)
     }
 
-    /// Says in which folder (canonical) it runs.
-    pub fn runs_in(&self, folder: &Path) {
-        self.jobs.with(&self.session, self.place, |job| job.folder = Some(folder.to_owned()));
+    /// Says in which folder (canonical) it runs, and on what trust. Where that has ended since its call was judged, it is
+    /// told to stop: whoever takes trust away either finds it by its folder, or did so before this looks.
+    pub fn runs_in(&self, folder: &Path, footing: &Footing) {
+        let fallen = self.jobs.with(&self.session, self.place, |job| {
+            job.folder = Some(folder.to_owned());
+            job.because = footing.fallen().or(job.because.take());
+            job.because.is_some()
+        });
+        if fallen == Some(true) {
+            self.stop.cancel();
+        }
     }
 
     /// Puts out some bytes. Never waits; the oldest are dropped when there are too many.
     pub fn output(&self, bytes: &[u8]) {
-        self.jobs.with(&self.session, self.place, |job| job.output.push(bytes));
+        let _ = self.jobs.with(&self.session, self.place, |job| job.output.push(bytes));
     }
 
     /// The same for what a program printed to one of its streams: of a monitor, it counts as lines too.
     pub fn printed(&self, stream: Stream, bytes: &[u8]) {
-        self.jobs.with(&self.session, self.place, |job| {
+        let _ = self.jobs.with(&self.session, self.place, |job| {
             job.output.push(bytes);
             if let Some(monitor) = &mut job.monitor {
                 monitor.push(stream, bytes);
@@ -172,16 +186,33 @@ impl Running {
         });
     }
 
+    /// A call waits for its end and tells it: its session is not told besides. `false`: it is.
+    pub fn awaited(&self, awaited: bool) {
+        self.jobs.with(&self.session, self.place, |job| job.awaited = awaited);
+    }
+
+    /// Whether it is stopped because the process ends.
+    pub fn ends_with_us(&self) -> bool {
+        self.jobs.over.load(Ordering::Acquire)
+    }
+
     /// Says how it ended; told also where the job was stopped.
     pub fn ended(&self, words: &str) {
-        self.jobs.with(&self.session, self.place, |job| job.detail = Some(words.to_owned()));
+        let _ = self.jobs.with(&self.session, self.place, |job| job.detail = Some(words.to_owned()));
     }
 }
 
 impl Jobs {
     /// No jobs. `editor` hears of what changes.
     pub fn new(editor: Arc<dyn Editor>, clock: Arc<dyn Clock>) -> Arc<Jobs> {
-        Arc::new(Jobs { editor, clock, tasks: TaskTracker::new(), all: Mutex::default(), births: AtomicU64::new(0) })
+        Arc::new(Jobs {
+            editor,
+            clock,
+            tasks: TaskTracker::new(),
+            all: Mutex::default(),
+            births: AtomicU64::new(0),
+            over: AtomicBool::new(false),
+        })
     }
 
     /// Starts a job of a session; gives its id. `work` ends with words on how it ended, good or bad. Must be called on the
@@ -305,6 +336,7 @@ impl Jobs {
 
     /// Stops every job, for the end of the process.
     pub fn stop_all(&self) {
+        self.over.store(true, Ordering::Release);
         let all: Vec<CancellationToken> =
             self.lock().values().flat_map(|line| line.jobs.iter().map(|job| job.stop.clone())).collect();
         for stop in all {
@@ -337,7 +369,8 @@ impl Jobs {
             job.detail = detail.or(job.detail.take());
             let words = job.detail.as_ref().map(|words| format!(": {words}")).unwrap_or_default();
             let because = job.because.as_ref().map(|why| format!(", because {why}")).unwrap_or_default();
-            line.news.push_back((number, format!("job j{number} ({}) {how}{because}{words}", job.label)));
+            let news = (!job.awaited).then(|| (number, format!("job j{number} ({}) {how}{because}{words}", job.label)));
+            line.news.extend(news);
             if line.news.len() > REMEMBERED {
                 line.news.pop_front();
                 line.untold += 1;
@@ -353,13 +386,11 @@ impl Jobs {
         self.tell(session);
     }
 
-    fn with(&self, session: &str, (birth, number): (u64, u64), change: impl FnOnce(&mut Job)) {
+    fn with<T>(&self, session: &str, (birth, number): (u64, u64), change: impl FnOnce(&mut Job) -> T) -> Option<T> {
         let mut all = self.lock();
         let line = all.get_mut(session).filter(|line| line.birth == birth);
         let job = line.and_then(|line| line.jobs.iter_mut().find(|job| job.number == number));
-        if let Some(job) = job {
-            change(job);
-        }
+        job.map(change)
     }
 
     fn tell(&self, session: &str) {
@@ -417,6 +448,49 @@ mod tests {
         assert_eq!(jobs.news("s"), ["job j1 (count) ended: exit code 0"]);
         assert_eq!((jobs.news("s").len(), jobs.stop("s", "j1"), jobs.stop("s", "j2")), (0, Some(false), None));
         assert_eq!((jobs.output("other", "j1", 0), jobs.list("other")), (None, vec![]));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_job_whose_trust_ended_before_it_ran_is_stopped_with_the_reason() {
+        let folder = Path::new("/w");
+        // Trust ends before the job is known by its folder, or after that; or it ended and was given again.
+        for (before, again, after, why) in [
+            (false, false, false, None),
+            (true, false, false, Some("/w is not trusted any more")),
+            (true, true, false, Some("trust in /w was given anew")),
+            (false, false, true, Some("taken away")),
+        ] {
+            let jobs = jobs();
+            let trust = Arc::new(crate::permissions::Trust::new());
+            trust.set(folder, true);
+            let footing = Footing::on(&trust, &trust.now(), [folder]);
+            if before {
+                trust.set(folder, false);
+                jobs.stop_where(|at| at.starts_with(folder), "taken away");
+            }
+            if again {
+                trust.set(folder, true);
+            }
+            let (go, wait) = oneshot::channel::<()>();
+            jobs.start(&session("s"), "x", move |running| async move {
+                running.runs_in(Path::new("/w"), &footing);
+                tokio::select! {
+                    biased;
+                    () = running.stop.cancelled() => Err("interrupted".to_owned()),
+                    _ = wait => Ok("went on".to_owned()),
+                }
+            });
+            tokio::task::yield_now().await;
+            if after {
+                jobs.stop_where(|at| at.starts_with(folder), "taken away");
+            }
+            go.send(()).ok();
+            jobs.idle().await;
+            let state = if why.is_some() { JobState::Stopped } else { JobState::Exited };
+            assert_eq!(states(&jobs, "s"), [("j1".to_owned(), state)], "{why:?}");
+            let news = jobs.news("s").concat();
+            assert!(news.contains(why.unwrap_or("went on")), "{why:?}: {news}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -21,20 +21,24 @@
 //! | [`sessions`] | 2 | what a session remembers |
 //! | [`jobs`] | 2 | work in the background, for panes to see and to stop |
 //! | [`tool`] | 3 | the slot: what a tool is, what it gets and what it gives back |
+//! | [`mcp`] | 4 | client of MCP servers, whose tools join ours |
 //! | [`tools`] | 5 | the table of tools, one file each |
 //! | [`dispatch`] | 6 | the life of a call, in one straight line |
 //! | [`server`] | 7 | the front: LSP and our own methods over stdio |
+//! | [`bridge`] | 7 | our tools for clients of MCP: over a pipe, or joined to an editor's sidecar by a socket |
 //! | [`fake_server`] | 7 | a language server by a script, for tests of what talks to servers |
 //!
 //! A message flows one way: bytes, `server::ordered`, then either the workspace at once (text sync) or dispatch, a tool,
 //! the workspace and the languages, the shape of the answer, and the outbox.
 
+pub mod bridge;
 pub mod config;
 pub mod dispatch;
 pub mod editor;
 pub mod fake_server;
 pub mod jobs;
 pub mod languages;
+pub mod mcp;
 pub mod outputs;
 pub mod patch;
 pub mod permissions;

@@ -4,6 +4,7 @@ pub mod arity;
 mod commands;
 mod credentials;
 mod glob;
+mod hosts;
 mod judge;
 mod lines;
 mod names;
@@ -16,13 +17,13 @@ mod suggest;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::config::Mode;
-pub use credentials::credential;
+pub use credentials::{credential, credential_for, noted_credential};
 pub use judge::judge;
 pub use lines::{Line, Program, Step, candidates, elsewhere, is_runners, is_sink};
 pub use names::{protected, secret};
@@ -39,6 +40,39 @@ pub struct Trust {
     /// What was said of folders: the number of the grant, or that one within a trusted folder is not trusted.
     roots: RwLock<BTreeMap<PathBuf, Option<u64>>>,
     grants: AtomicU64,
+}
+
+/// What was trusted when a call was judged: what the call starts is started only while all of it still is, by the same
+/// grants. Trust that was taken away and given anew is given to what is there by then.
+#[derive(Debug, Clone, Default)]
+pub struct Footing {
+    /// The folders and files (canonical) that trust covered, by which grant, and who knows whether it still does.
+    covered: Vec<(PathBuf, u64)>,
+    trust: Option<Arc<Trust>>,
+}
+
+impl Footing {
+    /// Of these paths (canonical) those that were covered at some moment, and the trust that may have changed since.
+    pub fn on<'a>(trust: &Arc<Trust>, then: &Trust, paths: impl IntoIterator<Item = &'a Path>) -> Footing {
+        let covered = paths.into_iter().filter_map(|path| Some((path.to_owned(), then.grant(path)?))).collect();
+        Footing { covered, trust: Some(Arc::clone(trust)) }
+    }
+
+    /// Also on what another one rests on.
+    pub fn extend(&mut self, other: Footing) {
+        self.covered.extend(other.covered);
+        self.trust = self.trust.take().or(other.trust);
+    }
+
+    /// The first of which this is so no more, in words.
+    pub fn fallen(&self) -> Option<String> {
+        let trust = self.trust.as_ref()?;
+        self.covered.iter().find_map(|(path, then)| match trust.grant(path) {
+            Some(now) if now == *then => None,
+            Some(_) => Some(format!("trust in {} was given anew after the call was judged", path.display())),
+            None => Some(format!("{} is not trusted any more", path.display())),
+        })
+    }
 }
 
 impl Trust {
@@ -58,6 +92,13 @@ impl Trust {
         } else if innermost(&roots, root).is_some_and(|(_, grant)| grant.is_some()) {
             roots.insert(root.to_owned(), None);
         }
+    }
+
+    /// What is trusted at this moment, whatever changes later.
+    #[must_use]
+    pub fn now(&self) -> Trust {
+        let roots = self.roots.read().unwrap_or_else(PoisonError::into_inner).clone();
+        Trust { roots: RwLock::new(roots), grants: AtomicU64::new(self.grants.load(Ordering::Relaxed)) }
     }
 
     /// Nothing is said of a folder itself any more: it is as trusted as what it lies in.
@@ -122,18 +163,35 @@ pub enum Rule {
     Write,
     /// What a call does depends on its input: one that writes is judged as a write, one that does not as a read.
     ReadOrWrite,
+    /// Calls talk to other machines, which are asked about by name; what is sent there is asked about by itself.
+    Fetch,
     /// Calls run a command line, which is looked into.
     Shell,
     /// Calls touch nothing but what the session itself remembers.
     Session,
+    /// Calls ask the person something, and touch nothing.
+    Person,
+    /// Calls look at what is remembered of the workspace folder, or change it, which is asked about like a write.
+    Memory,
     /// Calls end plan mode: a person has to agree to the plan.
     Plan,
+    /// Calls that start an agent, which is what their commands name, are asked about like writes; the agent may do what its
+    /// session may.
+    Agent,
+    /// Calls run on an MCP server.
+    Mcp {
+        /// The server declares that they change nothing.
+        reads: bool,
+        /// The user trusts the server, and it is what they trusted: nobody is asked.
+        trusted: bool,
+    },
     /// Nothing is known of the tool: a person is asked about each call.
     Unknown,
 }
 
 /// The rule of each tool, sorted by name.
 const RULES: &[(&str, Rule)] = &[
+    ("agent", Rule::Agent),
     ("apply_patch", Rule::Write),
     ("bash", Rule::Shell),
     ("edit", Rule::Write),
@@ -144,14 +202,19 @@ const RULES: &[(&str, Rule)] = &[
     ("ls", Rule::Read),
     ("lsp", Rule::ReadOrWrite),
     ("lsp_edit", Rule::Write),
+    ("memory", Rule::Memory),
     ("monitor", Rule::Shell),
     ("multi_edit", Rule::Write),
     ("output", Rule::Read),
     ("plan_enter", Rule::Session),
     ("plan_exit", Rule::Plan),
+    ("question", Rule::Person),
     ("read", Rule::Read),
+    ("skill", Rule::Session),
     ("todowrite", Rule::Session),
     ("tool_search", Rule::Read),
+    ("webfetch", Rule::Fetch),
+    ("websearch", Rule::Fetch),
     ("write", Rule::Write),
 ];
 
@@ -164,17 +227,37 @@ impl Rule {
     /// Whether a person is asked, in general.
     pub fn requirement(self) -> Requirement {
         match self {
-            Rule::Read | Rule::Session => Requirement::Auto,
-            Rule::Write | Rule::ReadOrWrite => Requirement::Suggest,
-            Rule::Shell | Rule::Plan | Rule::Unknown => Requirement::Required,
+            Rule::Read | Rule::Fetch | Rule::Session | Rule::Person | Rule::Mcp { reads: true, trusted: true } => {
+                Requirement::Auto
+            }
+            Rule::Write
+            | Rule::ReadOrWrite
+            | Rule::Memory
+            | Rule::Agent
+            | Rule::Mcp { reads: false, trusted: true } => Requirement::Suggest,
+            Rule::Shell | Rule::Plan | Rule::Unknown | Rule::Mcp { trusted: false, .. } => Requirement::Required,
         }
+    }
+
+    /// Whether what a call reaches is all that is to be known of it.
+    fn known(self) -> bool {
+        !matches!(self, Rule::Unknown | Rule::Mcp { .. })
     }
 
     /// Whether its calls change or run something whatever they reach, as far as anybody knows.
     fn changes(self) -> bool {
         match self {
-            // What a command line does is seen by looking into it.
-            Rule::Read | Rule::ReadOrWrite | Rule::Shell | Rule::Session | Rule::Plan => false,
+            // What a command line does is seen by looking into it, and which memories a call changes by its arguments.
+            Rule::Read
+            | Rule::ReadOrWrite
+            | Rule::Fetch
+            | Rule::Shell
+            | Rule::Session
+            | Rule::Person
+            | Rule::Memory
+            | Rule::Plan
+            | Rule::Agent => false,
+            Rule::Mcp { reads, .. } => !reads,
             Rule::Write | Rule::Unknown => true,
         }
     }
@@ -201,12 +284,17 @@ pub struct Reach {
     pub writes: Vec<Place>,
     /// Command lines it runs, looked into.
     pub lines: Vec<Line>,
-    /// Commands of others (of a language server) it has run, of which nothing but the name is known.
+    /// What it has others do, of which nothing but the name is known: commands of a language server, requests that send
+    /// something to another machine.
     pub commands: Vec<String>,
     /// Hosts it talks to.
     pub hosts: Vec<String>,
     /// What looks like a credential in what the model wrote.
     pub credential: Option<&'static str>,
+    /// Memories of the workspace folder that it changes, as `type/name`.
+    pub memories: Vec<String>,
+    /// Where a text of the same turn came from that came from elsewhere.
+    pub external: Option<String>,
 }
 
 /// The decision on one call.

@@ -6,6 +6,7 @@ mod clock;
 mod disk;
 mod leftovers;
 mod memory_disk;
+mod private;
 mod random;
 mod system_disk;
 #[cfg(test)]
@@ -13,8 +14,9 @@ mod twins;
 mod walk;
 
 pub use clock::{Clock, SystemClock};
-pub use disk::{DirEntry, Disk, DiskLock, FileKind, Metadata};
+pub use disk::{DirEntry, Disk, DiskLock, FileKind, Metadata, ReadSeek};
 pub use memory_disk::{MemoryDisk, Operation};
+pub use private::{PrivateFolder, secret, user};
 pub use random::{Random, Seeded, SystemRandom};
 pub use system_disk::SystemDisk;
 pub use walk::{Fault, MAX_THREADS, Met, Step, Visitor, Visitors, WalkOptions};
@@ -59,6 +61,11 @@ pub fn temporary_prefix(process: u32) -> String {
 /// A new, empty folder for what need not last; it is removed with the value.
 pub fn scratch_folder(prefix: &str) -> std::io::Result<tempfile::TempDir> {
     tempfile::Builder::new().prefix(prefix).tempdir()
+}
+
+/// The system's folder for what need not last, as the environment names it.
+pub fn temporary_folder() -> PathBuf {
+    std::env::temp_dir()
 }
 
 /// The directory we were started in.

@@ -21,6 +21,7 @@ mod environment;
 mod memory;
 mod orphans;
 mod plan;
+mod others;
 mod programs;
 mod supervise;
 mod supervised;
@@ -30,8 +31,10 @@ mod wire;
 
 pub use command::{Command, Confine, Ended, Input, Piece, Process, Running, Stream};
 pub use confine::confinement;
+pub use environment::inherited;
 pub use memory::resident;
 pub use orphans::adopt_orphans;
+pub use others::{Other, exists, other, parent};
 pub use programs::{Played, PlayedPrograms, Programs, Started, SystemPrograms};
 pub use supervise::{is_supervisor, supervise};
 pub use supervised::{beyond_reach, supervise_with};
@@ -428,6 +431,11 @@ async fn run_within(
             Err(io::Error::new(io::ErrorKind::TimedOut, "the program did not end in time"))
         }
     }
+}
+
+/// The program that we are, for others to start: by its path, which may by now lead to another version of it.
+pub fn own_program() -> Option<PathBuf> {
+    std::env::current_exe().ok()
 }
 
 /// The full path of a program: first in `folders`, then on `PATH`. A name with a `/` is a path itself.

@@ -6,6 +6,7 @@
 //! the editor is gone. Nothing else in the crate knows the transport.
 
 mod backend;
+mod context;
 mod convert;
 mod frames;
 mod front;
@@ -18,20 +19,26 @@ pub mod protocol;
 mod requests;
 mod rooms;
 mod run;
+mod settings;
 mod stdio;
 mod sync;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use rooms::{Begun, BegunBatch, Calls, Context, Reviewed, Rooms, Sources};
+pub use context::Context;
+pub(crate) use outbox::question;
+pub use rooms::{Begun, BegunBatch, Calls, Reviewed, Rooms, Sources};
 pub use run::{serve, serve_with};
 
+use crate::config::OwnFile;
 use crate::dispatch::Dispatch;
 use crate::editor::Editor;
 use crate::languages::Languages;
+use crate::mcp::Mcp;
 use crate::permissions::Trust;
 use crate::ports::Ports;
+use crate::process::{Programs, SystemPrograms};
 use crate::sessions::Sessions;
 use crate::workspace::{Documents, Workspace};
 
@@ -50,6 +57,10 @@ pub struct ServeOptions {
     /// place, and where the journal of changes of several files is; absent: nothing is kept, copies are beside those
     /// files, and no crash is made good.
     pub state_dir: Option<PathBuf>,
+    /// The user's own settings file; absent: none is read.
+    pub own_file: Option<OwnFile>,
+    /// The folder where other programs find the sidecar to join it; absent: they cannot.
+    pub meeting: Option<PathBuf>,
 }
 
 impl Default for ServeOptions {
@@ -60,6 +71,8 @@ impl Default for ServeOptions {
             signals: false,
             repeatable: false,
             state_dir: None,
+            own_file: None,
+            meeting: None,
         }
     }
 }
@@ -84,6 +97,12 @@ pub struct Parts {
 
 /// Puts everything together round an editor, real or not.
 pub fn assemble(ports: Ports, editor: Arc<dyn Editor>) -> Parts {
+    let programs = Arc::new(SystemPrograms::new(Arc::clone(&ports.clock)));
+    assemble_over(ports, editor, programs)
+}
+
+/// The same over any programs: MCP servers are started among these.
+pub fn assemble_over(ports: Ports, editor: Arc<dyn Editor>, programs: Arc<dyn Programs>) -> Parts {
     let documents = Arc::new(Documents::new());
     let trust = Arc::new(Trust::new());
     let sessions = Arc::new(Sessions::default());
@@ -91,5 +110,6 @@ pub fn assemble(ports: Ports, editor: Arc<dyn Editor>) -> Parts {
     let languages = Languages::new(ports.clone(), editor, &documents, Arc::clone(&trust));
     let dispatch =
         Dispatch::new(Arc::clone(&workspace), Arc::clone(&languages), Arc::clone(&sessions), Arc::clone(&trust));
+    dispatch.serve_mcp(Mcp::new(Arc::clone(&workspace), Arc::clone(&trust), programs, crate::ports::env));
     Parts { ports, documents, workspace, languages, trust, sessions, dispatch }
 }

@@ -1,8 +1,13 @@
 //! What a session remembers: which texts its model has seen, what its person consented to, its policy, its task list, its
 //! outputs. What is to outlive a restart is kept as parts, in a store where there is one.
 
+pub mod agents;
 mod all;
 pub mod consents;
+mod external;
+pub mod kin;
+pub mod memories;
+mod modes;
 mod parts;
 pub mod policy;
 pub mod requests;
@@ -31,16 +36,16 @@ pub use policy::ToolPolicy;
 pub use shelf::Shelf;
 pub use store::{Complain, StoreState};
 
-use crate::config::{Mode, Settings};
 use crate::editor::Todo;
 use crate::outputs;
-use crate::permissions::Policy;
-use crate::ports::{Clock, env};
+use crate::ports::Clock;
 use crate::workspace::Key;
 
 use consents::{Consents, Remembered};
+use external::External;
+use memories::Memories;
 use parts::{Act, Parts};
-use policy::{Around, Effective, Switch, Wanted};
+use policy::Switch;
 use seen::Seen;
 use standing::Standing;
 use store::{Owner, Store};
@@ -68,6 +73,8 @@ pub struct Session {
     outputs: Arc<Mutex<outputs::Store>>,
     consents: Mutex<Consents>,
     standing: Arc<Standing>,
+    memories: Arc<Memories>,
+    external: Mutex<External>,
     parts: Mutex<Parts>,
     store: Option<Store>,
     /// The person lets everything pass, in this run.
@@ -80,6 +87,8 @@ pub struct Session {
     epoch: AtomicU64,
     /// What was shown, for whoever may take it over: only in a fork.
     sightings: Option<Mutex<Vec<Sighting>>>,
+    /// The session that it works for, if it is that of an agent: see [`kin`].
+    above: Option<Arc<Session>>,
 }
 
 /// Something that was shown.
@@ -105,6 +114,8 @@ impl Session {
         Session {
             id: id.to_owned(),
             root: standing.root().to_owned(),
+            memories: Arc::new(Memories::new(standing.root(), None)),
+            external: Mutex::default(),
             standing,
             seen: Mutex::default(),
             outputs: Arc::default(),
@@ -117,6 +128,7 @@ impl Session {
             previews: AtomicU64::new(0),
             epoch: AtomicU64::new(0),
             sightings: None,
+            above: None,
         }
     }
 
@@ -128,8 +140,11 @@ impl Session {
             seen: Mutex::new(lock(&self.seen).clone()),
             outputs: Arc::clone(&self.outputs),
             consents: Mutex::new(lock(&self.consents).clone()),
+            memories: Arc::clone(&self.memories),
+            external: Mutex::new(lock(&self.external).clone()),
             danger: AtomicBool::new(self.danger.load(Ordering::Relaxed)),
             sightings: Some(Mutex::default()),
+            above: self.above.clone(),
             ..Session::with(&self.id, Arc::clone(&self.standing), lock(&self.parts).copy(), None)
         }
     }
@@ -153,7 +168,8 @@ impl Session {
 
     /// Which tools it may call.
     pub fn tools(&self) -> Arc<ToolPolicy> {
-        Arc::new(self.wanted().tools())
+        let within = self.above.as_ref().map(|above| above.tools());
+        Arc::new(ToolPolicy { within, ..self.own().tools() })
     }
 
     /// The deferred tools that were called, in the order of their first calls.
@@ -250,6 +266,13 @@ impl Session {
         answer
     }
 
+    /// Whether a person said no to exactly this call, here or in a session that this one works for; and what they said
+    /// with it.
+    pub fn denied(&self, exact: &str) -> Option<Option<String>> {
+        let here = self.consents().denied(exact).map(|denial| denial.feedback.map(str::to_owned));
+        here.or_else(|| self.above.as_ref()?.denied(exact))
+    }
+
     /// Whether a person said yes to calls like this one, in this session or for good.
     pub fn granted(&self, like: &str) -> bool {
         self.standing.granted(like) || self.consents().granted(like)
@@ -288,6 +311,27 @@ impl Session {
         (here, self.standing.revoke(|id| all || ids.iter().any(|wanted| wanted == id)))
     }
 
+    /// What models have noted of its workspace folder.
+    pub fn memories(&self) -> &Arc<Memories> {
+        &self.memories
+    }
+
+    /// A call of a turn showed the model a text from elsewhere.
+    pub fn heard(&self, turn: Option<&str>, source: &str) {
+        lock(&self.external).came(turn, source);
+    }
+
+    /// Where a text came from that a turn holds and that came from elsewhere; without a turn, that came since the last turn
+    /// ended.
+    pub fn heard_from(&self, turn: Option<&str>) -> Option<String> {
+        lock(&self.external).of(turn).map(str::to_owned)
+    }
+
+    /// A turn is over: what its model was shown in it is behind it.
+    pub fn end_turn(&self, turn: &str) {
+        lock(&self.external).end_turn(turn);
+    }
+
     /// How often it was closed or began anew.
     pub fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Acquire)
@@ -306,62 +350,6 @@ impl Session {
     /// Replaces the task list.
     pub fn set_todos(&self, todos: &[Todo]) {
         self.save(TODOS, &todos);
-    }
-
-    /// What it asks for.
-    pub fn wanted(&self) -> Wanted {
-        self.part(POLICY).unwrap_or_default()
-    }
-
-    /// Changes what it asks for.
-    pub fn want(&self, change: impl FnOnce(&mut Wanted)) {
-        self.change_part(POLICY, change);
-    }
-
-    /// The person chose a mode. Danger counts for as long as this session is open in this run.
-    pub fn set_mode(&self, mode: Mode) {
-        self.danger.store(mode == Mode::Danger, Ordering::Relaxed);
-        // What a model asked for before was asked of another mode.
-        let _ = self.take_switch();
-        self.want(|wanted| wanted.choose(mode));
-    }
-
-    /// A model asked for another mode. It is changed once the round is over.
-    pub fn ask_switch(&self, switch: Switch) {
-        *lock(&self.switch) = Some(switch);
-    }
-
-    /// The change of its mode that a model asked for, once.
-    pub fn take_switch(&self) -> Option<Switch> {
-        lock(&self.switch).take()
-    }
-
-    /// The mode that it would have after a change.
-    pub fn mode_after(&self, switch: Switch, settings: &Settings) -> Mode {
-        let mut wanted = self.wanted();
-        wanted.switch(switch);
-        wanted.mode(self.danger.load(Ordering::Relaxed), settings)
-    }
-
-    /// Its mode.
-    pub fn mode(&self, settings: &Settings) -> Mode {
-        self.wanted().mode(self.danger.load(Ordering::Relaxed), settings)
-    }
-
-    /// What its calls are judged by.
-    pub fn policy(&self, settings: &Settings, folders: &[PathBuf]) -> Policy {
-        let home = home();
-        let around = Around { settings, folders, home: home.as_deref(), saves: false };
-        self.wanted().policy(self.danger.load(Ordering::Relaxed), around)
-    }
-
-    /// What holds for it, and what it asked for in vain. `saves`: the editor saves documents when it is asked to.
-    pub fn effective(&self, settings: &Settings, folders: &[PathBuf], saves: bool) -> Effective {
-        let home = home();
-        let around = Around { settings, folders, home: home.as_deref(), saves };
-        let restored = lock(&self.parts).restored;
-        let effective = self.wanted().effective(&self.id, self.danger.load(Ordering::Relaxed), around);
-        Effective { restored, ..effective }
     }
 
     /// A part of what it remembers; `None` when there is none, or it cannot be read any more.
@@ -426,11 +414,17 @@ impl Session {
 
     /// Whether everything that it remembers is here.
     pub fn is_ready(&self) -> bool {
-        lock(&self.parts).ready()
+        lock(&self.parts).ready() && self.above.as_ref().is_none_or(|above| above.is_ready())
     }
 
     /// Comes back once everything that it remembers is here, and everything that waited for that has been done.
     pub async fn ready(&self, clock: &dyn Clock) {
+        for session in std::iter::successors(Some(self), |session| session.above.as_deref()) {
+            session.restored(clock).await;
+        }
+    }
+
+    async fn restored(&self, clock: &dyn Clock) {
         if lock(&self.parts).ready() {
             return;
         }
@@ -465,6 +459,7 @@ impl Session {
         if let Some(consents) = self.part(CONSENTS) {
             *lock(&self.consents) = consents;
         }
+        self.agents_lost();
         while let Some(act) = self.next_act() {
             act(self);
         }
@@ -483,6 +478,7 @@ impl Session {
         *lock(&self.consents) = Consents::default();
         self.danger.store(false, Ordering::Relaxed);
         *lock(&self.switch) = None;
+        *lock(&self.external) = External::default();
         let mut parts = lock(&self.parts);
         parts.values.clear();
         parts.restored = false;
@@ -511,10 +507,6 @@ impl Session {
     pub fn next_preview(&self) -> u64 {
         self.previews.fetch_add(1, Ordering::Relaxed) + 1
     }
-}
-
-fn home() -> Option<PathBuf> {
-    env("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

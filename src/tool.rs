@@ -3,7 +3,9 @@
 //! A tool declares data (capabilities, access, schema) and does one thing. Everything that holds for all tools
 //! (names, arguments, approval, order, deadlines, budgets, diagnostics) is in `dispatch`, once.
 
+mod door;
 mod erased;
+mod kept;
 mod progress;
 pub mod sanitise;
 mod slot;
@@ -18,13 +20,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+pub use door::{Closed, Door, Invitation, SOCKET_VARIABLE, TOKEN_VARIABLE};
 pub use erased::{Erased, erase, plain_schema};
 pub use progress::{Progress, Told};
 pub use slot::{Listed, NestedCall, NestedResult, Slot};
 
+use crate::config::Settings;
 use crate::jobs::Jobs;
 use crate::languages::Languages;
 use crate::outputs::{Long, OutputKind, SpillPlace};
+use crate::permissions::{Footing, Trust};
 use crate::process::Programs;
 use crate::sessions::Session;
 use crate::workspace::{FileChange, Refusal, RefusalKind, Workspace};
@@ -54,7 +59,12 @@ pub struct Access {
     pub commands: Vec<String>,
     /// Hosts it talks to.
     pub hosts: Vec<String>,
+    /// Memories of the workspace folder that it changes, as `type/name`.
+    pub memories: Vec<String>,
 }
+
+/// The deadline of a call that waits for a person: none. Only cancelling it, or the end of the editor, ends it early.
+pub const NO_DEADLINE: Duration = Duration::MAX;
 
 /// A tool's own data about itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +81,7 @@ pub struct Traits<'a> {
     pub deferred: bool,
     /// The parameter that takes the whole of what a model wrote when that is no JSON object: a patch, a command.
     pub free_form: Option<&'a str>,
-    /// How long a call may run, its approval and diagnostics aside.
+    /// How long a call may run, its approval and diagnostics aside; [`NO_DEADLINE`]: for ever.
     pub deadline: Duration,
     /// Other names of its parameters: (other, real).
     pub aliases: &'a [(&'a str, &'a str)],
@@ -114,6 +124,10 @@ pub struct Context {
     pub spill: Option<SpillPlace>,
     /// The caller's name for the call: what it shows is forgotten by that name.
     pub call: Arc<str>,
+    /// The trust that it was judged by, for what it starts.
+    pub footing: Footing,
+    /// Which folders are trusted: nothing of another one is obeyed.
+    pub trust: Arc<Trust>,
 }
 
 /// One piece of an answer.
@@ -155,6 +169,8 @@ pub struct Outcome {
     /// Where the text comes from, if that is another machine: it is marked as such for the model. The text of a tool
     /// that talks to others is marked even where this is missing.
     pub external: Option<String>,
+    /// Words of ours that stand behind the text: no part of it, and outside of the marks of text from elsewhere.
+    pub beside: Vec<String>,
     /// The text is a view of an output that is kept already: it is not kept again.
     pub view_of: Option<ViewOf>,
     /// The call failed all the same, and how; `content` is its words, kept and cut as any output.
@@ -281,8 +297,37 @@ pub trait Tool: Send + Sync + 'static {
     /// A call that is cancelled may go on for so long, to end what it began and to give what it has.
     const WINDS_DOWN: Duration = Duration::ZERO;
 
+    /// What its description says besides, of the world as it was when [`Tool::look_again`] last looked.
+    fn adds(&self) -> String {
+        String::new()
+    }
+
+    /// Looks again at what [`Tool::adds`] tells; answers whether it tells something else now. Blocking.
+    fn look_again(&self, workspace: &Workspace, trust: &Trust) -> bool {
+        let _ = (workspace, trust);
+        false
+    }
+
+    /// Whether what [`Tool::adds`] tells may be another thing once the file of this name (a path or URI) has changed.
+    fn looks_at(&self, name: &str) -> bool {
+        let _ = name;
+        false
+    }
+
     /// What the call reaches.
     fn access(&self, arguments: &Self::Arguments) -> Access;
+
+    /// What the call reaches where that depends on the settings, too.
+    fn access_in(&self, arguments: &Self::Arguments, settings: &Settings) -> Access {
+        let _ = settings;
+        self.access(arguments)
+    }
+
+    /// Whether it can be used with these settings; else it is in no list and cannot be called.
+    fn usable(&self, settings: &Settings) -> bool {
+        let _ = settings;
+        true
+    }
 
     /// What the schema cannot say. Errors are for the model.
     fn validate(&self, arguments: &Self::Arguments) -> Result<(), ToolError> {
@@ -298,6 +343,17 @@ pub trait Tool: Send + Sync + 'static {
 
     /// Does it. Only called when the plan is [`Plan::Run`].
     async fn run(&self, arguments: Self::Arguments, context: &Context) -> Result<Outcome, ToolError>;
+}
+
+/// Whether somebody vouches for what a call does, so that nobody is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Vouched {
+    /// Nobody does.
+    No,
+    /// Somebody did, for something else than what there is now: what that was, in words for a person.
+    Changed(String),
+    /// Somebody does.
+    Yes,
 }
 
 /// A tool whose argument type is forgotten: what the table, MCP servers and the editor's own tools have in common.
@@ -319,14 +375,44 @@ pub trait AnyTool: Send + Sync + 'static {
     }
     /// What it is for, for the model.
     fn description(&self) -> String;
+    /// Looks again at what its description tells of the world; answers whether it tells something else now. Blocking.
+    fn look_again(&self, workspace: &Workspace, trust: &Trust) -> bool {
+        let _ = (workspace, trust);
+        false
+    }
+    /// Whether its description may be another one once the file of this name (a path or URI) has changed.
+    fn looks_at(&self, name: &str) -> bool {
+        let _ = name;
+        false
+    }
     /// JSON Schema of its arguments: one object, a type on every property.
     fn schema(&self) -> Value;
     /// JSON Schema of its structured answer, if it declares one.
     fn output_schema(&self) -> Option<Value> {
         None
     }
+    /// What consent to a call is bound to besides what it reaches, in lines for a person: who runs it, and what it is there.
+    fn bound_to(&self, arguments: &Value) -> Vec<String> {
+        let _ = arguments;
+        Vec::new()
+    }
+    /// Whether somebody vouches for a call in a session. Counts for tools of MCP servers.
+    fn vouched(&self, arguments: &Value, session: &Session) -> Vouched {
+        let _ = (arguments, session);
+        Vouched::No
+    }
     /// See [`Tool::access`]; arguments that do not fit reach nothing.
     fn access(&self, arguments: &Value) -> Access;
+    /// See [`Tool::access_in`].
+    fn access_in(&self, arguments: &Value, settings: &Settings) -> Access {
+        let _ = settings;
+        self.access(arguments)
+    }
+    /// See [`Tool::usable`].
+    fn usable(&self, settings: &Settings) -> bool {
+        let _ = settings;
+        true
+    }
     /// See [`Tool::validate`].
     fn validate(&self, arguments: &Value) -> Result<(), ToolError>;
     /// See [`Tool::plan`].

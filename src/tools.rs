@@ -1,5 +1,6 @@
 //! The table of tools: one line a tool, sorted by name.
 
+pub mod agent;
 pub mod apply_patch;
 pub mod bash;
 pub mod edit;
@@ -10,14 +11,19 @@ pub mod invalid;
 pub mod ls;
 pub mod lsp;
 pub mod lsp_edit;
+pub mod memory;
 pub mod monitor;
 pub mod multi_edit;
 pub mod output;
 pub mod plan_enter;
 pub mod plan_exit;
+pub mod question;
 pub mod read;
+pub mod skill;
 pub mod todowrite;
 pub mod tool_search;
+pub mod webfetch;
+pub mod websearch;
 pub mod write;
 
 use std::convert::Infallible;
@@ -32,7 +38,9 @@ use crate::workspace::search::{Besides, Job, Run, Wanted};
 /// Every built-in tool.
 pub fn table() -> Vec<Arc<dyn AnyTool>> {
     let asked_for = lsp_edit::Collected::default();
+    let web = crate::web::Client::default();
     vec![
+        erase(agent::AgentTool::default()),
         erase(apply_patch::ApplyPatch), //
         erase(bash::Bash),              //
         erase(edit::Edit),              //
@@ -43,15 +51,20 @@ pub fn table() -> Vec<Arc<dyn AnyTool>> {
         erase(ls::Ls),                  //
         erase(lsp::Lsp::new(asked_for.clone())),
         erase(lsp_edit::LspEdit::new(asked_for)),
-        erase(monitor::Monitor),        //
-        erase(multi_edit::MultiEdit),   //
-        erase(output::Output),          //
-        erase(plan_enter::PlanEnter),   //
-        erase(plan_exit::PlanExit),     //
-        erase(read::Read),              //
+        erase(memory::MemoryTool),    //
+        erase(monitor::Monitor),      //
+        erase(multi_edit::MultiEdit), //
+        erase(output::Output),        //
+        erase(plan_enter::PlanEnter), //
+        erase(plan_exit::PlanExit),   //
+        erase(question::Question),    //
+        erase(read::Read),            //
+        erase(skill::SkillTool::default()),
         erase(todowrite::TodoWrite),    //
         erase(tool_search::ToolSearch), //
-        erase(write::Write),            //
+        erase(webfetch::WebFetch::new(web.clone())),
+        erase(websearch::WebSearch::new(web)),
+        erase(write::Write), //
     ]
 }
 

@@ -10,7 +10,7 @@ use ropewalk::tool::ErrorKind;
 use serde_json::Value;
 
 use super::desk::Desk;
-use super::{Common, complain, say, told_to_end};
+use super::{Common, complain, named_file, say, told_to_end};
 
 /// `ropewalk call`
 #[derive(Debug, Args)]
@@ -52,7 +52,7 @@ pub(crate) async fn run(common: &Common, call: Call) -> u8 {
             return code::USAGE;
         }
     };
-    let desk = match Desk::start(&root, &common.trust).await {
+    let desk = match Desk::start(&root, &common.trust, named_file(common)).await {
         Ok(desk) => desk,
         Err(error) => {
             complain(&error.to_string());

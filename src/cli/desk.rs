@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use ropewalk::config::OwnFile;
 use ropewalk::dispatch::CallResult;
 use ropewalk::languages::DiagnosticsReport;
 use ropewalk::ports::{Disk as _, Ports, SystemDisk};
@@ -61,15 +62,15 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// Starts a sidecar for one folder. `trust` are folders to trust from the start.
-    pub(crate) async fn start(root: &Path, trust: &[PathBuf]) -> Result<Desk, DeskError> {
+    /// Starts a sidecar for one folder. `trust` are folders to trust from the start, `own` is the person's own settings file.
+    pub(crate) async fn start(root: &Path, trust: &[PathBuf], own: Option<OwnFile>) -> Result<Desk, DeskError> {
         let root = SystemDisk.canonicalize(root).map_err(DeskError::Disk)?;
         let trusted = trust.iter().filter_map(|folder| SystemDisk.canonicalize(folder).ok()).collect();
         let (ours, theirs) = tokio::io::duplex(PIPE);
         let (their_input, their_output) = tokio::io::split(theirs);
         let ports = Ports::system();
         let clock = Arc::clone(&ports.clock);
-        let options = ServeOptions { trusted, repeatable: true, ..ServeOptions::default() };
+        let options = ServeOptions { trusted, repeatable: true, own_file: own, ..ServeOptions::default() };
         let sidecar = tokio::spawn(server::serve(their_input, their_output, ports, options));
         let buffers = Arc::new(Buffers::default());
         let (input, output) = tokio::io::split(ours);
@@ -273,7 +274,12 @@ impl Handler for Hands {
     }
 
     fn notification(&self, method: &str, params: Value) {
-        tracing::debug!(method, %params, "from the sidecar");
+        let warns = method == "window/logMessage" && params["type"].as_u64().is_some_and(|loudness| loudness <= 2);
+        if warns {
+            tracing::warn!("{}", params["message"].as_str().unwrap_or_default());
+        } else {
+            tracing::debug!(method, %params, "from the sidecar");
+        }
     }
 
     fn closed(&self, why: &str) {

@@ -8,15 +8,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use ropewalk::config::{Own, Remark};
 use ropewalk::editor::Absent;
 use ropewalk::languages::{Languages, ServerStatus};
-use ropewalk::permissions::Trust;
+use ropewalk::permissions::{Rules, Trust};
 use ropewalk::ports::{self, Disk as _, Ports, SystemDisk};
 use ropewalk::process;
 use ropewalk::syntax::Language;
 use ropewalk::workspace::Documents;
 
-use super::{Common, say};
+use super::{Common, own_file, say};
 
 /// The language ids of the embedded check, in the order in which they are told.
 const CHECKED: &[&str] =
@@ -36,6 +37,14 @@ pub(crate) struct Doctor {
 /// Prints the report; exit code 0, or 2 when there is no such folder.
 pub(crate) async fn run(common: &Common, doctor: &Doctor) -> u8 {
     let trust = Arc::new(Trust::new());
+    let own = own_file(common).map(|file| {
+        let text = file.text(&SystemDisk);
+        let says = file.says(&text, &SystemDisk);
+        (file, text.is_absent(), says)
+    });
+    for folder in own.iter().flat_map(|(_, _, says)| &says.trusted) {
+        trust.set(folder, true);
+    }
     for folder in &common.trust {
         if let Ok(folder) = SystemDisk.canonicalize(folder) {
             trust.set(&folder, true);
@@ -60,11 +69,22 @@ pub(crate) async fn run(common: &Common, doctor: &Doctor) -> u8 {
         CHECKED.iter().filter_map(|id| Language::of_id(id)).map(Language::name).collect::<Vec<_>>().join(", ")
     );
     out.push_str(&commands(process::confinement(), process::beyond_reach()));
+    out.push_str("\nYour settings\n");
+    match &own {
+        None => out.push_str("  none are read (--ephemeral)\n"),
+        Some((file, absent, says)) => out.push_str(&settings(&file.path, *absent, says)),
+    }
     let _ = writeln!(out, "\nTrust");
     if let Ok(folder) = ports::current_dir().and_then(|folder| SystemDisk.canonicalize(&folder)) {
-        let word =
-            if trust.covers(&folder) { "trusted" } else { "not trusted (--trust FOLDER, or the editor says so)" };
+        let word = if trust.covers(&folder) {
+            "trusted"
+        } else {
+            "not trusted (--trust FOLDER, or the editor or your settings say so)"
+        };
         let _ = writeln!(out, "  {}: {word}", folder.display());
+    }
+    for folder in own.iter().flat_map(|(_, _, says)| &says.trusted) {
+        let _ = writeln!(out, "  {}: trusted, by your settings", folder.display());
     }
     for folder in &common.trust {
         let word = if SystemDisk.canonicalize(folder).is_ok() { "trusted" } else { "there is no such folder" };
@@ -72,6 +92,31 @@ pub(crate) async fn run(common: &Common, doctor: &Doctor) -> u8 {
     }
     say(&out);
     0
+}
+
+/// What is told of the person's own settings file.
+fn settings(path: &Path, absent: bool, says: &Own) -> String {
+    let mut out = format!("  {}", path.display());
+    match &says.fault {
+        _ if absent => out.push_str(": there is none\n"),
+        Some(why) => {
+            let _ = writeln!(out, ": cannot be used: {why}; until that is mended nothing is changed or run");
+        }
+        None => out.push_str(": read\n"),
+    }
+    for Remark { key, message } in &says.remarks {
+        let _ = writeln!(out, "  setting {key}: {message}");
+    }
+    let rules = &says.settings.permissions;
+    let read = Rules::read(&rules.allow, &rules.ask, &rules.deny);
+    for fault in read.faults() {
+        let _ = writeln!(out, "  the rule {:?} cannot be read: {}", fault.rule, fault.why);
+    }
+    let lost = !rules.broken.is_empty() || read.faults().iter().any(|fault| fault.holds_back);
+    if says.fault.is_none() && lost {
+        out.push_str("  until that is mended nothing is changed or run\n");
+    }
+    out
 }
 
 /// What is told of commands: whether they can be confined, and what their supervisor cannot reach.

@@ -75,7 +75,7 @@ async fn play(common: &Common, path: &Path, scenario: &Scenario, trusted: bool) 
     if trusted {
         trust.push(folder.clone());
     }
-    let desk = Desk::start(&folder, &trust).await?;
+    let desk = Desk::start(&folder, &trust, super::named_file(common)).await?;
     // However it ends, the language servers are ended first.
     let went = tokio::select! {
         went = scenes(&desk, &folder, path, scenario) => went,

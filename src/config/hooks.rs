@@ -17,6 +17,17 @@ pub struct HookSettings {
     pub broken: bool,
 }
 
+impl HookSettings {
+    /// The hooks of others run too, before these.
+    pub(super) fn keep(&mut self, others: &HookSettings) {
+        for (own, others) in [(&mut self.before, &others.before), (&mut self.after, &others.after)] {
+            let new: Vec<Hook> = own.drain(..).filter(|hook| !others.contains(hook)).collect();
+            own.extend(others.iter().cloned().chain(new));
+        }
+        self.broken |= others.broken;
+    }
+}
+
 /// One command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -7,14 +7,24 @@ use super::{Mode, ServerSettings, Settings};
 /// Keys of the settings object that are not settings: the front reads them.
 const ELSEWHERE: &[&str] = &["trusted"];
 
-/// The one table whose keys are names of the user's own.
+/// The tables whose keys are names of the user's own.
 const SERVERS: &str = "diagnostics.servers";
+const AGENTS: &str = "agents";
 
 /// Commands by language, taken as a whole.
 const FORMATTERS: &str = "formatter.commands";
 
+/// MCP servers by name, taken as a whole: the room that starts them reads each by itself.
+const MCP_SERVERS: &str = "mcp.servers";
+
 /// The settings of which nothing may be lost: see [`super::PermissionSettings::broken`].
 const PERMISSIONS: &str = "permissions";
+
+/// The settings that hold lists of machines, of which nothing may be lost either.
+const WEB: &str = "web";
+
+/// Of these, those that hold nothing back.
+const WEB_WAYS: &[&str] = &["web.local", "web.proxy", "web.search"];
 
 /// Lists of rules in them.
 const RULES: &[&str] = &["allow", "ask", "deny"];
@@ -47,7 +57,8 @@ impl Settings {
         Settings::default().overlaid(value)
     }
 
-    /// These settings with those of `value` over them, and a remark on each key that was not taken.
+    /// These settings with those of `value` over them, and a remark on each key that was not taken. What these hold back
+    /// stays, whatever `value` says: ask and deny rules, hooks, and what could not be read of them.
     pub fn overlaid(&self, value: &Value) -> (Settings, Vec<Remark>) {
         let mut remarks = Vec::new();
         let fields = match value {
@@ -64,6 +75,8 @@ impl Settings {
         overlay.object("", &nested);
         let (mut settings, remarks) = overlay.finished();
         settings.hooks.broken = remarks.iter().any(|remark| remark.key.split('.').next() == Some(HOOKS));
+        settings.permissions.keep(&self.permissions);
+        settings.hooks.keep(&self.hooks);
         (settings, remarks)
     }
 }
@@ -168,14 +181,14 @@ impl Overlay {
                 continue;
             }
             let here = self.tree().pointer(&pointer(&full)).cloned();
-            let server = path == SERVERS;
+            let named = path == SERVERS || path == AGENTS;
             match (here, value) {
-                (None, Value::Object(fields)) if server => {
+                (None, Value::Object(fields)) if named => {
                     self.set(&full, Value::Object(Map::new()));
                     self.object(&full, fields);
                 }
                 (None, Value::Null) => {}
-                (None, _) if server => self.remark(full, format!("expected an object, got {value}")),
+                (None, _) if named => self.remark(full, format!("expected an object, got {value}")),
                 (None, _) => {
                     if speaks_of_rules(key, value) {
                         self.astray.push(full.clone());
@@ -202,7 +215,8 @@ impl Overlay {
             other => vec![other.clone()],
         };
         for other in all.iter().filter(|rule| !rule.is_string()) {
-            self.remark(path.to_owned(), format!("{other} is no rule; expected a text like \"write(src/**)\""));
+            let example = if path.starts_with(WEB) { "example.org" } else { "write(src/**)" };
+            self.remark(path.to_owned(), format!("{other} is no rule; expected a text like \"{example}\""));
         }
         self.set(path, all.into_iter().filter(Value::is_string).collect());
     }
@@ -216,7 +230,10 @@ impl Overlay {
         }
         let astray = std::mem::take(&mut self.astray);
         let lost = |remark: &&Remark| {
-            remark.key == PERMISSIONS || remark.key.starts_with("permissions.") || astray.contains(&remark.key)
+            let key = remark.key.as_str();
+            let below =
+                |group: &str| key.strip_prefix(group).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+            below(PERMISSIONS) || below(WEB) && !WEB_WAYS.iter().any(|way| below(way)) || astray.contains(&remark.key)
         };
         self.settings.permissions.broken = self
             .remarks
@@ -272,6 +289,8 @@ impl Overlay {
 /// Whether a value is taken as it is, whatever keys are in it: what a server is given, and formatters by language.
 fn opaque(path: &str) -> bool {
     path == FORMATTERS
+        || path.strip_prefix(AGENTS).is_some_and(|rest| rest.rsplit_once('.').is_some_and(|(_, key)| key == "env"))
+        || path == MCP_SERVERS
         || path.strip_prefix(SERVERS).is_some_and(|rest| {
             [".env", ".initializationOptions", ".settings"].iter().any(|end| rest.ends_with(end)) && rest.len() > 1
         })
@@ -285,7 +304,7 @@ fn speaks_of_rules(key: &str, value: &Value) -> bool {
 
 /// Whether a setting is a list of rules.
 fn is_rules(path: &str) -> bool {
-    ["permissions.allow", "permissions.ask", "permissions.deny"].contains(&path)
+    path.rsplit_once('.').is_some_and(|(group, list)| [PERMISSIONS, WEB].contains(&group) && RULES.contains(&list))
 }
 
 fn pointer(path: &str) -> String {
@@ -295,7 +314,7 @@ fn pointer(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{FormatterMode, FormatterSettings, Freshness, OwnServers};
+    use crate::config::{FormatterMode, FormatterSettings, Freshness, OwnServers, PermissionSettings};
     use expect_test::expect;
     use proptest::prelude::*;
     use serde_json::json;
@@ -344,7 +363,7 @@ mod tests {
             diagnostics.knownMs: -1 does not fit: invalid value: integer `-1`, expected u64
             diagnostics.servers.ruff.comand: there is no such setting; here are: command, languages, enabled, env, initializationOptions, settings, deadlineMs, markers, memoryMib
             diagnostics.servers.x: expected an object, got 1
-            nothing: there is no such setting; here are: commit, freshness, syntaxGate, read, diagnostics, formatter, output, parallel, permissions, guards, hooks, search, bash, saveBeforeBash"#]].assert_eq(&told.join("\n"));
+            nothing: there is no such setting; here are: agents, commit, freshness, syntaxGate, read, diagnostics, formatter, output, parallel, permissions, guards, hooks, mcp, search, bash, bridge, saveBeforeBash, skills, web"#]].assert_eq(&told.join("\n"));
         assert_eq!((settings.commit.echo_ms, settings.commit.rebases), (2000, 7));
         assert_eq!((settings.diagnostics.known_ms, settings.diagnostics.quiet_ms), (700, 100));
         assert_eq!(settings.diagnostics.servers["ruff"].deadline_ms, Some(9));
@@ -405,6 +424,17 @@ mod tests {
         ] {
             assert_eq!(deny(value.clone()), (rules.into_iter().map(str::to_owned).collect(), broken), "{value}");
         }
+        for (web, hosts, broken) in [
+            (json!({ "deny": ["a.org", 7], "local": 3 }), vec!["a.org"], 1),
+            (json!({ "deny": "a.org", "search": { "engine": "other" } }), vec!["a.org"], 0),
+            (json!({ "denied": ["a.org"] }), vec![], 1),
+            (json!(7), vec![], 1),
+        ] {
+            let settings = Settings::parse(&json!({ "web": web })).0;
+            assert_eq!((settings.web.deny, settings.permissions.broken.len()), {
+                (hosts.into_iter().map(str::to_owned).collect(), broken)
+            });
+        }
         let (danger, remarks) = Settings::parse(&json!({ "permissions.mode": "danger" }));
         assert_eq!((danger.permissions.mode, remarks.len()), (Mode::Build, 1));
     }
@@ -459,7 +489,68 @@ mod tests {
         assert_eq!((settings.diagnostics.servers["x"].settings.clone(), remarks), (Some(nested(40)), vec![]));
     }
 
+    #[test]
+    fn what_is_laid_over_takes_away_nothing_that_holds_back() {
+        let hook = |program: &str| json!({ "tool": "write", "command": [program] });
+        let (user, _) = Settings::parse(&json!({
+            "freshness": "off",
+            "permissions": { "mode": "review", "allow": ["write(a)"], "ask": ["write(b)"], "deny": ["read(c)"], "x": 1 },
+            "hooks": { "before": [hook("guard")], "befor": [] },
+        }));
+        assert_eq!((user.permissions.broken.len(), user.hooks.broken), (1, true));
+        let over = json!({
+            "permissions": { "mode": "build", "allow": [], "ask": [], "deny": ["read(d)"] },
+            "hooks": { "before": [hook("other"), hook("guard")] },
+        });
+        let (settings, remarks) = user.overlaid(&over);
+        let PermissionSettings { mode, allow, ask, deny, broken, .. } = settings.permissions;
+        assert_eq!((mode, allow, ask), (Mode::Build, vec![], vec!["write(b)".to_owned()]));
+        assert_eq!(
+            (deny, broken, remarks),
+            (vec!["read(c)".into(), "read(d)".into()], user.permissions.broken, vec![])
+        );
+        let before: Vec<&str> = settings.hooks.before.iter().map(super::super::Hook::shown).collect();
+        assert_eq!((before, settings.hooks.broken), (vec!["guard", "other"], true));
+        assert_eq!(settings.freshness, Freshness::Off);
+    }
+
+    /// Something that an editor may send as permissions, sane or not.
+    fn sent() -> impl Strategy<Value = Value> {
+        let rules = prop_oneof![
+            Just(json!([])),
+            Just(json!(null)),
+            Just(json!("write(x)")),
+            Just(json!(["write(x)", "read(y)"])),
+            Just(json!([7])),
+            Just(json!({})),
+        ];
+        let key = prop_oneof![Just("deny"), Just("ask"), Just("allow"), Just("mode"), Just("Deny"), Just("deni")];
+        let inner = prop::collection::btree_map(key, rules, 0..4).prop_map(|all| json!(all));
+        prop_oneof![
+            inner.clone().prop_map(|permissions| json!({ "permissions": permissions })),
+            inner.prop_map(|fields| {
+                let dotted = fields.as_object().unwrap().iter();
+                dotted.map(|(key, value)| (format!("permissions.{key}"), value.clone())).collect::<Map<_, _>>().into()
+            }),
+            Just(json!(null)),
+            Just(json!({ "permissions": null, "hooks": null })),
+        ]
+    }
+
     proptest! {
+        #[test]
+        fn no_layer_loses_a_rule_that_holds_back(user in sent(), editor in sent(), merged in sent()) {
+            let user = Settings::parse(&user).0;
+            let over = user.overlaid(&editor).0;
+            let within = user.overlaid(&merged).0.within(&over);
+            for settings in [&over, &within] {
+                let (had, has) = (&user.permissions, &settings.permissions);
+                prop_assert!(had.deny.iter().all(|rule| has.deny.contains(rule)));
+                prop_assert!(had.ask.iter().all(|rule| has.ask.contains(rule)));
+                prop_assert!(had.broken.iter().all(|why| has.broken.contains(why)));
+            }
+        }
+
         #[test]
         fn settings_survive_their_own_json(echo in any::<u64>(), head in any::<u32>(), on in any::<bool>()) {
             let mut settings = Settings::default();

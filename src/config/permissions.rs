@@ -77,15 +77,23 @@ impl Default for PermissionSettings {
 }
 
 impl PermissionSettings {
+    /// What others hold back is held back by these too: their ask and deny rules, and what could not be read of them.
+    pub(super) fn keep(&mut self, others: &PermissionSettings) {
+        self.keep_rules(others);
+        self.broken = both(&others.broken, &self.broken);
+    }
+
+    /// The ask and deny rules of others hold besides these.
+    pub(super) fn keep_rules(&mut self, others: &PermissionSettings) {
+        self.ask = both(&others.ask, &self.ask);
+        self.deny = both(&others.deny, &self.deny);
+    }
+
     /// These settings as an editor gives them that has merged a project's into the user's: they only make the user's
     /// stricter.
     #[must_use]
     pub fn within(&self, user: &PermissionSettings) -> PermissionSettings {
         let mode = if self.mode.strictness() > user.mode.strictness() { self.mode } else { user.mode };
-        let both = |user: &[String], merged: &[String]| {
-            let more = merged.iter().filter(|rule| !user.contains(rule));
-            user.iter().chain(more).cloned().collect()
-        };
         PermissionSettings {
             mode,
             allow: user.allow.clone(),
@@ -95,6 +103,12 @@ impl PermissionSettings {
             broken: both(&user.broken, &self.broken),
         }
     }
+}
+
+/// All of one list, then what only the other one has.
+fn both(one: &[String], other: &[String]) -> Vec<String> {
+    let more = other.iter().filter(|rule| !one.contains(rule));
+    one.iter().chain(more).cloned().collect()
 }
 
 /// Guards against going round in circles, within one turn of the model.

@@ -7,7 +7,7 @@ use tracing::{debug, info};
 
 use crate::config::Mode;
 use crate::editor::{ApprovalsChanged, AskError, Consent, Editor, News};
-use crate::permissions::{DecisionKind, Judgement};
+use crate::permissions::{DecisionKind, Judgement, Rule};
 use crate::sessions::Session;
 use crate::sessions::consents::fingerprint;
 use crate::tool::{ErrorKind, ToolError};
@@ -45,13 +45,21 @@ impl Dispatch {
     /// What the call may do now. Comes back here when the text moved on between consent and commit.
     pub(super) async fn cleared(&self, call: &mut Call<'_>, asking: &mut Asking) -> Result<Proposal, ToolError> {
         loop {
-            let outline = outline(call.entry, &call.arguments, &call.context, &self.trust).await?;
+            let turn = call.params.turn_id.as_deref();
+            let outline = outline(call.entry, &call.arguments, &call.context, &self.own, turn).await?;
             // Before anything is read: what cannot be consented to must not cost a file's whole content.
             if let Some(refused) = self.hopeless(call, asking, &outline) {
                 return Err(refused);
             }
             let mut proposal = propose(outline, call.entry, &call.arguments, &call.context, &call.limits()).await?;
             let judgement = &proposal.outline.judgement;
+            // What the tool does under no consent is not asked about.
+            if let Err(error) = &proposal.plan
+                && error.kind == ErrorKind::Denied
+            {
+                log(call, &proposal.outline, "deny", "tool");
+                return Err(error.clone());
+            }
             match judgement.decision {
                 DecisionKind::Allow => {
                     log(call, &proposal.outline, "allow", judgement.by.name());
@@ -214,6 +222,12 @@ impl Dispatch {
         }
     }
 
+    /// Says that a call waits for a person, for as long as it runs, if it is one that asks them something and can.
+    pub(super) fn waits_for_person(&self, call: &Call<'_>) -> Option<Waiting<'_>> {
+        let asks = call.entry.rule == Rule::Person && self.workspace.editor.can_ask();
+        asks.then(|| self.waiting(&call.context.session.id, 1))
+    }
+
     /// Says that so many calls of a session wait for a person, until what it gives is dropped.
     pub(super) fn waiting(&self, session: &str, calls: usize) -> Waiting<'_> {
         self.approvals.change(&*self.workspace.editor, session, |waiting| waiting + calls);
@@ -274,11 +288,10 @@ pub(super) fn granted(call: &Call<'_>, outline: &Outline) -> bool {
 
 /// The no to exactly this call that a person said before.
 pub(super) fn remembered(call: &Call<'_>, outline: &Outline) -> Option<ToolError> {
-    let consents = call.context.session.consents();
-    let feedback = consents.denied(&exact(call, outline))?.feedback;
+    let feedback = call.context.session.denied(&exact(call, outline))?;
     Some(denied(format!(
         "A person said no to exactly this before.{} It was not asked about again; do something else, or ask them.",
-        quoted(feedback)
+        quoted(feedback.as_deref())
     )))
 }
 

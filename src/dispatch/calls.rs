@@ -31,7 +31,7 @@ impl Dispatch {
     /// Waits until no call within a call and no background work runs any more.
     pub async fn idle(&self) {
         self.nested.close();
-        tokio::join!(self.nested.wait(), self.jobs.idle());
+        tokio::join!(self.nested.wait(), self.jobs.idle(), self.servers_ended());
     }
 
     /// The calls that have not ended, as `session/call tool`, sorted.

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use tracing::warn;
 
+use crate::config::Settings;
 use crate::permissions::Rule;
 use crate::sessions::{Session, ToolPolicy};
 use crate::tool::{AnyTool, ErrorKind, Listed, ToolError};
@@ -31,6 +32,8 @@ pub(super) struct Registry {
     joined: Mutex<Vec<Source>>,
     shelf: RwLock<Arc<Vec<Arc<Entry>>>>,
     lists: Mutex<HashMap<Wanted, Arc<[ListedTool]>>>,
+    /// The settings of now, on which it depends what can be used.
+    settings: Box<dyn Fn() -> Arc<Settings> + Send + Sync>,
 }
 
 /// A tool as it came.
@@ -94,7 +97,27 @@ impl Registry {
         let mut native: Vec<Source> = tools.into_iter().map(|(tool, rule)| Source::new(tool, rule)).collect();
         native.sort_by(|a, b| a.name().cmp(b.name()));
         let shelf = RwLock::new(Arc::new(shelved(&native, &[]).0));
-        Registry { native, joined: Mutex::default(), shelf, lists: Mutex::default() }
+        let settings = Arc::new(Settings::default());
+        let settings = Box::new(move || Arc::clone(&settings));
+        Registry { native, joined: Mutex::default(), shelf, lists: Mutex::default(), settings }
+    }
+
+    /// The same, with the settings of now.
+    pub(super) fn under(self, settings: impl Fn() -> Arc<Settings> + Send + Sync + 'static) -> Registry {
+        Registry { settings: Box::new(settings), ..self }
+    }
+
+    /// Which tools a session has: those that can be used, as far as it has them.
+    fn policy(&self, session: &Session) -> Arc<ToolPolicy> {
+        let (policy, settings, shelf) = (session.tools(), (self.settings)(), self.shelf());
+        let unusable = shelf.iter().filter(|entry| !entry.tool.usable(&settings));
+        let unusable: Vec<String> = unusable.map(|entry| entry.traits().name.to_owned()).collect();
+        if unusable.is_empty() {
+            return policy;
+        }
+        let mut narrower = (*policy).clone();
+        narrower.disable.extend(unusable);
+        Arc::new(narrower)
     }
 
     /// A tool joins, as [`Registry::join_all`] has it.
@@ -172,9 +195,27 @@ impl Registry {
         Arc::clone(&self.shelf.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Lets each tool look again at what its description tells of the world; answers whether one tells something else now.
+    /// Blocking.
+    pub(super) fn look_again(&self, look: impl Fn(&dyn AnyTool) -> bool) -> bool {
+        let mut changed = false;
+        for entry in self.shelf().iter() {
+            changed |= look(&*entry.tool);
+        }
+        if changed {
+            lock(&self.lists).clear();
+        }
+        changed
+    }
+
+    /// Whether the description of some tool may be another one once a file of this name has changed.
+    pub(super) fn looks_at(&self, name: &str) -> bool {
+        self.shelf().iter().any(|entry| entry.tool.looks_at(name))
+    }
+
     /// The tools a session may call, listed or not, as other tools see them.
     pub(super) fn catalog(&self, session: &Session) -> Vec<Listed> {
-        let (policy, activated) = (session.tools(), session.activated());
+        let (policy, activated) = (self.policy(session), session.activated());
         let shelf = self.shelf();
         let callable = shelf
             .iter()
@@ -187,7 +228,7 @@ impl Registry {
     /// The list for a client: what is always there, then the deferred tools that were called, in the order of their first
     /// calls, so that what was there stays in its place; or, where they are asked for, every deferred tool.
     pub(super) fn listed(&self, session: &Session, include_deferred: bool) -> Vec<Arc<Entry>> {
-        self.arranged(&session.tools(), &session.activated(), include_deferred)
+        self.arranged(&self.policy(session), &session.activated(), include_deferred)
     }
 
     fn arranged(&self, policy: &ToolPolicy, activated: &[String], include_deferred: bool) -> Vec<Arc<Entry>> {
@@ -205,7 +246,7 @@ impl Registry {
     /// The list for a client in the form it wants.
     pub(super) fn list(&self, session: &Session, params: &ListToolsParams) -> Arc<[ListedTool]> {
         let wanted = Wanted {
-            policy: session.tools(),
+            policy: self.policy(session),
             activated: session.activated(),
             dialect: params.dialect,
             include_deferred: params.include_deferred,
@@ -230,7 +271,7 @@ impl Registry {
 
     /// The tool that the model of a session means.
     pub(super) fn find(&self, session: &Session, asked: &str) -> Result<Arc<Entry>, ToolError> {
-        let (policy, activated) = (session.tools(), session.activated());
+        let (policy, activated) = (self.policy(session), session.activated());
         let shelf = self.shelf();
         // A hidden tool is found by exactly its name, and never meant by another.
         if let Some(entry) = shelf.iter().find(|entry| entry.hidden() && entry.traits().name == asked) {
@@ -253,6 +294,13 @@ impl Registry {
             .collect();
         let index = names::find(asked, &declared).map_err(|message| ToolError::new(ErrorKind::UnknownTool, message))?;
         match (declared.get(index), shelf.get(index)) {
+            (Some(Declared { standing: Standing::Disabled, name, .. }), Some(entry))
+                if !entry.tool.usable(&(self.settings)()) =>
+            {
+                let words = "cannot be used here: the user's settings lack what it needs. Go on without it, or say that it \
+                             is needed.";
+                Err(ToolError::new(ErrorKind::Unavailable, format!("{} {words}", quoted(&[name]))))
+            }
             (Some(Declared { standing: Standing::Disabled, name, .. }), _) => Err(ToolError::new(
                 ErrorKind::Unavailable,
                 format!(

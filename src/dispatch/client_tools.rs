@@ -163,7 +163,7 @@ impl Dispatch {
     }
 
     /// Does something in the order in which tools join and leave, whether anybody waits for the answer or not.
-    fn in_turn<T: Default + Send + 'static>(
+    pub(super) fn in_turn<T: Default + Send + 'static>(
         self: &Arc<Self>,
         act: impl FnOnce(&Dispatch) -> T + Send + 'static,
     ) -> BoxFuture<'static, T> {

@@ -20,6 +20,7 @@ use crate::workspace::Roots;
 
 use super::catalog::Entry;
 use super::execute::{Limits, contained};
+use super::own::Own;
 use super::propose::outline;
 use super::world::Moment;
 use super::{Call, Dispatch, execute};
@@ -132,8 +133,7 @@ impl Dispatch {
 
 /// What the read gives; `None` when somebody would have to be asked, or when it fails: then the call itself shall.
 async fn read(entry: &Entry, arguments: Value, context: &Context) -> Option<Outcome> {
-    // It runs no command, so that nobody's trust is asked for.
-    let outline = outline(entry, &arguments, context, &Arc::default()).await.ok()?;
+    let outline = outline(entry, &arguments, context, &Own::default(), None).await.ok()?;
     if outline.judgement.decision != DecisionKind::Allow {
         return None;
     }

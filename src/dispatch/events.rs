@@ -58,6 +58,10 @@ impl Reporter {
     pub(super) async fn tell_on(&self, clock: &dyn Clock) -> Infallible {
         loop {
             self.progress.news().await;
+            // What nobody reads would pile up: here the oldest gives way, and is counted.
+            while self.editor.is_behind() {
+                clock.sleep(EVERY).await;
+            }
             self.flush();
             clock.sleep(EVERY).await;
         }
@@ -128,4 +132,98 @@ fn detail(told: &Told) -> Value {
         fields.insert("message".to_owned(), json!(message));
     }
     Value::Object(fields)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Mutex, PoisonError};
+
+    use async_trait::async_trait;
+
+    use super::*;
+    use crate::editor::{Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, EditReply, Resync};
+    use crate::ports::SystemClock;
+
+    /// An editor that only listens, and may have much that it has not read.
+    #[derive(Default)]
+    struct Listener {
+        behind: AtomicBool,
+        heard: Mutex<Vec<Value>>,
+    }
+
+    impl Listener {
+        fn heard(&self) -> Vec<Value> {
+            std::mem::take(&mut *self.heard.lock().unwrap_or_else(PoisonError::into_inner))
+        }
+    }
+
+    #[async_trait]
+    impl Editor for Listener {
+        fn abilities(&self) -> Abilities {
+            Abilities { events: true, ..Abilities::default() }
+        }
+
+        async fn apply_edit(&self, _: ApplyEdit, _: Duration) -> Result<EditReply, AskError> {
+            Err(AskError::Unsupported)
+        }
+
+        async fn resync(&self, _: &str, _: Duration) -> Result<Resync, AskError> {
+            Err(AskError::Unsupported)
+        }
+
+        async fn approve(&self, _: ApproveParams) -> Result<ApproveResult, AskError> {
+            Err(AskError::Unsupported)
+        }
+
+        async fn pull_diagnostics(&self, _: &str, _: Duration) -> Result<(), AskError> {
+            Err(AskError::Unsupported)
+        }
+
+        fn tell(&self, news: News) {
+            let News::Tool(event) = news else { return };
+            let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+            heard.push(event.detail.unwrap_or_default());
+        }
+
+        fn is_behind(&self) -> bool {
+            self.behind.load(Ordering::Relaxed)
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_editor_that_is_behind_is_told_together_later_and_always_in_the_end() {
+        let listener = Arc::new(Listener::default());
+        let editor: Arc<dyn Editor> = listener.clone();
+        let reporter = Reporter::new(&editor, "s", "c", None);
+        let play = async {
+            let line = "x".repeat(10_000);
+            let say = async |times: u32| {
+                for _ in 0..times {
+                    reporter.progress.output(&line);
+                    tokio::time::sleep(EVERY * 2).await;
+                }
+            };
+            say(2).await;
+            assert_eq!(listener.heard().len(), 2);
+            listener.behind.store(true, Ordering::Relaxed);
+            say(100).await;
+            assert_eq!(listener.heard(), Vec::<Value>::new());
+            listener.behind.store(false, Ordering::Relaxed);
+            tokio::time::sleep(EVERY * 2).await;
+            let told = listener.heard();
+            assert_eq!(told.len(), 1);
+            assert_eq!(
+                told[0]["text"].as_str().map_or(0, str::len) as u64 + told[0]["droppedBytes"].as_u64().unwrap(),
+                1_000_000
+            );
+            listener.behind.store(true, Ordering::Relaxed);
+            say(1).await;
+            reporter.end(Status::Ok, || None);
+            assert_eq!(listener.heard(), [json!({ "text": line })]);
+        };
+        tokio::select! {
+            never = reporter.tell_on(&SystemClock) => match never {},
+            () = play => {}
+        }
+    }
 }

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, error};
 
 use crate::ports::Clock;
-use crate::tool::{Capability, ErrorKind, Outcome, ToolError, Traits};
+use crate::tool::{Capability, ErrorKind, NO_DEADLINE, Outcome, ToolError, Traits};
 
 use super::Call;
 use super::nested::Lineage;
@@ -91,6 +91,9 @@ impl<'a> Limits<'a> {
     /// Comes back when the time of the work is up, not counting what calls within it took, which have deadlines of their
     /// own (and a person, who may be asked about them, has none).
     async fn overdue(&self) {
+        if self.deadline == NO_DEADLINE {
+            return std::future::pending().await;
+        }
         let (mut left, mut counted) = (self.deadline, self.excused());
         loop {
             self.clock.sleep(left).await;

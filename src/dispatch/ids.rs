@@ -8,7 +8,7 @@ use crate::tool::{ErrorKind, ToolError};
 use super::CallParams;
 
 /// A name may have so many bytes of UTF-8.
-pub(super) const MAX_ID_BYTES: usize = 256;
+pub(super) const MAX_ID_BYTES: usize = crate::sessions::kin::MAX_NAME_BYTES;
 
 /// Why the names of a call are not taken.
 pub(super) fn misfit(params: &CallParams) -> Option<ToolError> {

@@ -196,6 +196,10 @@ impl Dispatch {
             let (mut text, mut last) = (String::new(), None);
             let clock = Arc::clone(&me.workspace.ports.clock);
             loop {
+                // What nobody reads would pile up; the newest shows all that those before it did.
+                while me.workspace.editor.is_behind() {
+                    clock.sleep(PACE).await;
+                }
                 // Its own statement: the streams are not held while anything is worked out.
                 let fresh = me.inputs.lock().fresh(number);
                 let Some(fresh) = fresh else { return };

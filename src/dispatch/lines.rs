@@ -10,7 +10,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use crate::permissions::shell::{Scene, Touched, Word};
-use crate::permissions::{Line, Program, Trust, candidates, elsewhere, is_runners, is_sink};
+use crate::permissions::{Footing, Line, Program, Trust, candidates, elsewhere, is_runners, is_sink};
 use crate::ports::{Disk, FileKind, env};
 use crate::process::Programs;
 use crate::workspace::{Key, Refusal, Target, Workspace};
@@ -40,6 +40,8 @@ pub(super) struct Looked {
     pub lines: Vec<Line>,
     pub reads: Vec<(String, Target)>,
     pub writes: Vec<(String, Target)>,
+    /// The trust that they are judged by.
+    pub footing: Footing,
 }
 
 impl Look {
@@ -54,6 +56,8 @@ impl Look {
         let home = env("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
         let scene = Scene { workdir, roots: folders, home };
         let mut looked = Looked::default();
+        // The decision and what it rests on are of one moment.
+        let now = self.trust.now();
         for command in commands {
             let mut line = Line::looked_into(command, &scene);
             let reads = self.places(&line.analysis.reads);
@@ -62,7 +66,10 @@ impl Look {
             let paths = reads.iter().chain(&writes).flat_map(|(_, target)| &target.paths);
             let paths: Vec<&Path> =
                 paths.map(PathBuf::as_path).chain(line.programs.iter().map(|program| program.path.as_path())).collect();
-            line.untrusted = untrusted(&self.trust, &scene, &paths);
+            let rests_on = paths.iter().copied().chain([scene.workdir.as_path()]);
+            let rests_on = rests_on.chain(scene.roots.iter().map(PathBuf::as_path));
+            looked.footing.extend(Footing::on(&self.trust, &now, rests_on));
+            line.untrusted = untrusted(&now, &scene, &paths);
             looked.reads.extend(reads);
             looked.writes.extend(writes);
             looked.lines.push(line);
@@ -164,6 +171,7 @@ impl super::Dispatch {
     pub fn trust_ended(&self, folder: &Path) {
         let ended = |runs_in: &Path| runs_in.starts_with(folder) && !self.trust.covers(runs_in);
         self.jobs.stop_where(ended, &format!("{} is not trusted any more", folder.display()));
+        self.configured();
     }
 }
 

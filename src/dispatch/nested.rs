@@ -13,13 +13,16 @@ use async_trait::async_trait;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tracing::info;
 
 use crate::config::Mode;
+use crate::permissions::Judgement;
 use crate::ports::Clock;
 use crate::sessions::Session;
 use crate::sessions::policy::Apply;
-use crate::tool::{Content, ErrorKind, Listed, NestedCall, NestedResult, Slot, ToolError};
+use crate::tool::{Access, Closed, Content, Door, ErrorKind, Listed, NestedCall, NestedResult, Slot, ToolError};
 
+use super::propose::further;
 use super::schedule::Ticket;
 use super::{Admitted, CallParams, CallResult, Dispatch};
 
@@ -227,6 +230,25 @@ impl Slot for Inside {
         dispatch.tools.catalog(session)
     }
 
+    async fn judge(&self, tool: &str, access: Access) -> Result<Judgement, ToolError> {
+        let gone = || refused("The call has ended.".to_owned());
+        let dispatch = self.dispatch.upgrade().ok_or_else(gone)?;
+        let (Some(entry), Some(parent)) = (dispatch.tools.named(tool), &self.lineage) else { return Err(gone()) };
+        let reaches = [access.commands.as_slice(), &access.hosts].concat();
+        let judged = further(&entry, access, &parent.session, (&dispatch.workspace, &dispatch.own)).await?;
+        info!(
+            target: "ropewalk::permissions",
+            session = parent.session.id,
+            call = parent.call_id,
+            tool,
+            ?reaches,
+            decision = ?judged.decision,
+            by = judged.by.name(),
+            reason = judged.reason,
+        );
+        Ok(judged)
+    }
+
     async fn call(&self, call: NestedCall) -> NestedResult {
         let (Some(dispatch), Some(parent)) = (self.dispatch.upgrade(), &self.lineage) else {
             return NestedResult {
@@ -247,6 +269,20 @@ impl Slot for Inside {
         let result = running.await;
         drop(waiter);
         result.map_or_else(|_| broken(), told)
+    }
+
+    async fn agent_session(&self, session: &Session, number: u64, anew: bool) -> Option<Arc<Session>> {
+        Some(self.dispatch.upgrade()?.agent_session(session, number, anew).await)
+    }
+
+    fn agent_ended(&self, session: &str) {
+        if let Some(dispatch) = self.dispatch.upgrade() {
+            dispatch.agent_ended(session);
+        }
+    }
+
+    fn door(&self) -> Arc<dyn Door> {
+        self.dispatch.upgrade().map_or_else(|| Arc::new(Closed) as Arc<dyn Door>, |dispatch| dispatch.door.get())
     }
 }
 

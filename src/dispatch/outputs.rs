@@ -1,14 +1,20 @@
 //! `ropewalk/output`: front ends look at a kept output.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use crate::outputs::{Ask, Found, Mode, OutputKind, Pattern, load, look, unknown};
+use crate::outputs::{Ask, Found, Mode, OutputKind, Pattern, look, open, unknown};
+use crate::ports::Disk;
 
 use super::Dispatch;
+
+/// Looking at an output may take so long; it reads all of one where lines are searched for.
+const DEADLINE: Duration = Duration::from_secs(30);
 
 /// `ropewalk/output`
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -73,7 +79,25 @@ impl Dispatch {
         };
         let (disk, kept) = (Arc::clone(&self.workspace.ports.disk), found.kept.clone());
         let room = self.workspace.settings().output.display_bytes;
-        let looked = tokio::task::spawn_blocking(move || looked(&found, &params, room, &*disk)).await;
+        // It ends with the request, however that ends.
+        let cancel = CancellationToken::new();
+        let _ends = cancel.clone().drop_guard();
+        let looking = move || looked(&found, &params, room, &*disk, &|| cancel.is_cancelled());
+        let late = self.workspace.ports.clock.sleep(DEADLINE);
+        let looked = tokio::select! {
+            biased;
+            looked = tokio::task::spawn_blocking(looking) => looked,
+            () = late => {
+                warn!(id = kept.id, "looking at an output took too long");
+                let seconds = DEADLINE.as_secs();
+                let remark = format!(
+                    "Looking at the output {} took more than {seconds} s. Begin at a later line, or ask for lines without \
+                     a pattern.",
+                    kept.id
+                );
+                return OutputText { remark, ..OutputText::default() };
+            }
+        };
         match looked {
             Ok(Ok(text)) => text,
             Ok(Err(error)) => {
@@ -93,9 +117,9 @@ fn looked(
     found: &Found,
     params: &OutputParams,
     room: usize,
-    disk: &dyn crate::ports::Disk,
+    disk: &dyn Disk,
+    stop: &dyn Fn() -> bool,
 ) -> std::io::Result<OutputText> {
-    let text = load(disk, found)?;
     let ask = Ask {
         mode: Mode::Window,
         offset: params.offset.unwrap_or(1),
@@ -104,7 +128,7 @@ fn looked(
         pattern: params.pattern.as_deref().filter(|text| !text.is_empty()).map(|text| Pattern::new(text, false)),
         context: 0,
     };
-    let looked = look(&text, &ask, room);
+    let looked = look(&mut open(disk, found)?, &ask, room, stop)?;
     let kept = found.kept.clone();
     Ok(OutputText {
         found: true,

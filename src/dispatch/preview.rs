@@ -139,7 +139,8 @@ impl Dispatch {
         };
         let limits = call.limits();
         let proposing = async {
-            let outline = outline(entry, &call.arguments, &call.context, &self.trust).await?;
+            let turn = call.params.turn_id.as_deref();
+            let outline = outline(entry, &call.arguments, &call.context, &self.own, turn).await?;
             if outline.judgement.decision == DecisionKind::Deny {
                 // What is not allowed is not looked at either.
                 let plan = Err(ToolError::new(ErrorKind::Denied, outline.judgement.reason.clone()));

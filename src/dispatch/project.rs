@@ -3,16 +3,11 @@
 //! was read before is not taken apart again.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde::Deserialize;
-use serde::de::{Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Value};
-
-use crate::config::{PermissionSettings, Settings};
+use crate::config::{PermissionSettings, Settings, object};
 use crate::permissions::{Policy, Rules};
 use crate::ports::Disk;
 
@@ -98,73 +93,10 @@ fn read(disk: &dyn Disk, path: &Path) -> Result<Option<Arc<Read>>, String> {
 
 /// What a text says of permissions.
 fn permissions(text: &[u8]) -> Read {
-    let Once(value) = serde_json::from_slice(text).map_err(|error| format!("it is no JSON: {error}"))?;
-    if !value.is_object() {
-        return Err("it is no JSON object".to_owned());
-    }
-    Ok(Settings::parse(&value).0.permissions)
-}
-
-/// JSON in which no object has a key twice: of two lists of rules one would be lost.
-struct Once(Value);
-
-impl<'de> Deserialize<'de> for Once {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Once, D::Error> {
-        deserializer.deserialize_any(Reader).map(Once)
-    }
-}
-
-struct Reader;
-
-impl<'de> Visitor<'de> for Reader {
-    type Value = Value;
-
-    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("JSON")
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut all = Vec::new();
-        while let Some(Once(item)) = items.next_element()? {
-            all.push(item);
-        }
-        Ok(Value::Array(all))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
-        let mut all = Map::new();
-        while let Some((key, Once(value))) = fields.next_entry::<String, Once>()? {
-            if all.contains_key(&key) {
-                return Err(A::Error::custom(format!("the key {key:?} is there twice")));
-            }
-            all.insert(key, value);
-        }
-        Ok(Value::Object(all))
-    }
+    let Settings { mut permissions, web, .. } = Settings::parse(&object(text)?).0;
+    permissions.ask.extend(web.ask_rules());
+    permissions.deny.extend(web.deny_rules());
+    Ok(permissions)
 }
 
 #[cfg(test)]
@@ -185,6 +117,9 @@ mod tests {
         assert_eq!(read.rules, Rules::read(&[], &["write".to_owned()], &["read(a)".to_owned()]));
         // A mode that nobody may set there is one more thing that could not be read as it was meant.
         assert_eq!(read.broken.len(), 1, "{:?}", read.broken);
+        let read = project(r#"{ "web": { "allow": ["a.org"], "ask": ["b.org"], "deny": [], "proxy": "http://p" } }"#);
+        let asks = ["bash", "webfetch", "websearch"].map(|tool| format!("{tool}(host:b.org)"));
+        assert_eq!((read.rules, read.broken), (Rules::read(&[], &asks, &[]), vec![]));
         let none = Project::of(&MemoryDisk::new(), [Path::new("/w")]);
         assert_eq!((none.rules, none.broken), (Rules::default(), vec![]));
     }

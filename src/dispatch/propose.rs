@@ -7,10 +7,12 @@ use std::sync::Arc;
 use tracing::warn;
 
 use crate::permissions::{
-    DecisionKind, Judgement, Line, Place, Policy, Program, Reach, Rule, Trust, credential, judge, suggest, visible,
+    DecisionKind, Footing, Judgement, Line, Place, Policy, Program, Reach, Rule, credential, credential_for, judge,
+    suggest, visible,
 };
+use crate::sessions::Session;
 use crate::text::{BOM, Text, diff};
-use crate::tool::{Access, Context, ErrorKind, Plan, ToolError};
+use crate::tool::{Access, Context, ErrorKind, Plan, ToolError, Vouched};
 use crate::workspace::commit::Rewrite;
 use crate::workspace::{Fate, FileChange, Key, Preview, Refusal, RefusalKind, Rewritten, Target, Workspace};
 
@@ -19,6 +21,7 @@ use super::catalog::Entry;
 use super::execute::Limits;
 use super::gate;
 use super::lines::{Look, Looked};
+use super::own::Own;
 use super::project::Project;
 
 /// Where a call reaches and what the rules say of that, before anything is read for it.
@@ -30,9 +33,26 @@ pub(super) struct Outline {
     pub lines: Vec<Line>,
     /// What looks like a credential in its arguments, where it may leave by the call.
     credential: Option<&'static str>,
-    /// What the workspace folders themselves hold back.
-    project: Project,
+    /// Where a text of the turn came from that came from elsewhere, where that matters.
+    external: Option<String>,
+    /// What consent is bound to besides.
+    bound: Vec<String>,
+    /// Whether somebody vouches for it.
+    vouched: Vouched,
+    /// What is held back besides the user's rules.
+    held_back: HeldBack,
+    /// The trust that its command lines were judged by.
+    pub footing: Footing,
     pub judgement: Judgement,
+}
+
+/// What is held back besides the user's rules.
+#[derive(Default)]
+struct HeldBack {
+    /// By the workspace folders themselves.
+    project: Project,
+    /// The places of the user's own settings file.
+    own: Vec<PathBuf>,
 }
 
 /// A call at one moment: what it reaches, what the rules say, and what it would do, or why it cannot.
@@ -63,7 +83,7 @@ pub(super) struct Consented {
     targets: Vec<(Key, Vec<PathBuf>)>,
     lines: Vec<String>,
     commands: Vec<(PathBuf, Vec<Program>)>,
-    /// Command lines and machines.
+    /// Command lines, machines, memories and what bears on these.
     said: Vec<String>,
 }
 
@@ -72,17 +92,19 @@ pub(super) async fn outline(
     entry: &Entry,
     arguments: &serde_json::Value,
     context: &Context,
-    trust: &Arc<Trust>,
+    own: &Own,
+    turn: Option<&str>,
 ) -> Result<Outline, ToolError> {
-    let mut access = entry.tool.access(arguments);
+    let mut access = entry.tool.access_in(arguments, &context.workspace.settings());
     let runs = entry.rule == Rule::Shell && !access.commands.is_empty();
     let look = runs.then(|| Look {
         workspace: Arc::clone(&context.workspace),
         programs: Arc::clone(&context.programs),
-        trust: Arc::clone(trust),
+        trust: Arc::clone(&context.trust),
     });
-    let (mut reads, mut writes, looked, project) = resolve(&context.workspace, &access, look, arguments).await?;
-    let Looked { lines, reads: read, writes: written } = looked;
+    let (mut reads, mut writes, looked, held_back) =
+        resolve(&context.workspace, &access, look, (arguments, own)).await?;
+    let Looked { lines, reads: read, writes: written, footing } = looked;
     for (asked, target) in read {
         access.reads.push(asked);
         reads.push(target);
@@ -96,12 +118,18 @@ pub(super) async fn outline(
             access.hosts.push(host.clone());
         }
     }
-    let leaves = !access.hosts.is_empty()
+    let leaves = matches!(entry.rule, Rule::Mcp { .. })
+        || !access.hosts.is_empty()
         || lines.iter().any(|line| line.analysis.network)
         || writes.iter().any(|target| !target.inside);
     let credential = leaves.then(|| held(arguments)).flatten();
+    let remembers = !access.memories.is_empty();
+    let external = remembers.then(|| context.session.heard_from(turn)).flatten();
+    let bound = entry.tool.bound_to(arguments).iter().map(|line| visible(line)).collect();
+    let vouched = entry.tool.vouched(arguments, &context.session);
+    let judgement = Judgement::unknown(entry.rule);
     let mut outline =
-        Outline { reads, writes, access, lines, credential, project, judgement: Judgement::unknown(entry.rule) };
+        Outline { reads, writes, access, lines, credential, external, bound, vouched, held_back, footing, judgement };
     outline.judgement = judged(entry, context, &outline);
     Ok(outline)
 }
@@ -111,7 +139,10 @@ fn held(arguments: &serde_json::Value) -> Option<&'static str> {
     match arguments {
         serde_json::Value::String(text) => credential(text),
         serde_json::Value::Array(items) => items.iter().find_map(held),
-        serde_json::Value::Object(fields) => fields.values().find_map(held),
+        serde_json::Value::Object(fields) => fields.iter().find_map(|(name, value)| match value {
+            serde_json::Value::String(text) => credential_for(name, text),
+            value => held(value),
+        }),
         _ => None,
     }
 }
@@ -166,8 +197,13 @@ fn ends(change: &FileChange) -> Vec<&Target> {
 }
 
 fn judged(entry: &Entry, context: &Context, outline: &Outline) -> Judgement {
-    let (reach, policy) = (outline.reach(entry.rule), policy(context, &outline.project));
-    let usual = judge(entry.traits().name, entry.rule, &reach, &policy);
+    let (reach, policy) = (outline.reach(entry.rule), policy(context, &outline.held_back));
+    let mut usual = judge(entry.traits().name, outline.rule(entry), &reach, &policy);
+    if let Vouched::Changed(what) = &outline.vouched
+        && usual.decision == DecisionKind::Ask
+    {
+        usual.reason = format!("{}: {what}", usual.reason);
+    }
     let writes = matches!(entry.rule, Rule::Write | Rule::ReadOrWrite) && !reach.writes.is_empty();
     let only_writes = writes && reach.commands.is_empty() && reach.hosts.is_empty();
     if usual.decision != DecisionKind::Ask || !only_writes || !context.workspace.proposes() {
@@ -180,13 +216,30 @@ fn judged(entry: &Entry, context: &Context, outline: &Outline) -> Judgement {
 
 /// The allow rule that would let a call pass that is asked about, if one rule can say so.
 pub(super) fn suggested(entry: &Entry, context: &Context, outline: &Outline) -> Option<String> {
-    suggest(entry.traits().name, entry.rule, &outline.reach(entry.rule), &policy(context, &outline.project))
+    suggest(entry.traits().name, outline.rule(entry), &outline.reach(entry.rule), &policy(context, &outline.held_back))
 }
 
-fn policy(context: &Context, project: &Project) -> Policy {
-    let workspace = &context.workspace;
-    let policy = context.session.policy(&workspace.settings(), &workspace.roots().folders);
-    project.within(Policy { state: workspace.state_dir(), ..policy })
+fn policy(context: &Context, held_back: &HeldBack) -> Policy {
+    policy_of(&context.session, &context.workspace, held_back)
+}
+
+fn policy_of(session: &Session, workspace: &Workspace, held_back: &HeldBack) -> Policy {
+    let policy = session.policy(&workspace.settings(), &workspace.roots().folders);
+    let policy = Policy { state: workspace.state_dir(), own: held_back.own.clone(), ..policy };
+    held_back.project.within(policy)
+}
+
+/// What the rules say of machines that a call comes to while it runs, and of what it would send there.
+pub(super) async fn further(
+    entry: &Entry,
+    access: Access,
+    session: &Session,
+    (workspace, own): (&Arc<Workspace>, &Own),
+) -> Result<Judgement, ToolError> {
+    let (.., held_back) = resolve(workspace, &Access::default(), None, (&serde_json::Value::Null, own)).await?;
+    let Access { commands, hosts, .. } = access;
+    let reach = Reach { commands, hosts, ..Reach::default() };
+    Ok(judge(entry.traits().name, entry.rule, &reach, &policy_of(session, workspace, &held_back)))
 }
 
 async fn planned(entry: &Entry, arguments: &serde_json::Value, context: &Context) -> Result<Planned, ToolError> {
@@ -205,22 +258,26 @@ async fn planned(entry: &Entry, arguments: &serde_json::Value, context: &Context
     Ok(Planned::Change(changes.into_iter().zip(previews).collect()))
 }
 
-/// The targets of the names, the command lines looked into, and the folders' own rules. All of it asks the disk, which may
-/// be slow.
+/// The targets of the names, the command lines looked into, and what is held back besides the user's rules. All of it asks
+/// the disk, which may be slow.
 async fn resolve(
     workspace: &Arc<Workspace>,
     access: &Access,
     look: Option<Look>,
-    arguments: &serde_json::Value,
-) -> Result<(Vec<Target>, Vec<Target>, Looked, Project), ToolError> {
+    (arguments, own): (&serde_json::Value, &Own),
+) -> Result<(Vec<Target>, Vec<Target>, Looked, HeldBack), ToolError> {
     let (workspace, access) = (Arc::clone(workspace), access.clone());
     let arguments = if look.is_some() { arguments.clone() } else { serde_json::Value::Null };
+    let own = own.clone();
     let resolved = tokio::task::spawn_blocking(move || -> Result<_, Refusal> {
+        // Before anything is judged by what it says.
+        own.look();
         let all = |names: &[String]| names.iter().map(|name| workspace.resolve(name)).collect::<Result<Vec<_>, _>>();
         let looked = look.map(|look| look.at(&access.commands, &arguments)).transpose()?;
         let folders = workspace.roots().folders;
         let project = Project::of(&*workspace.ports.disk, folders.iter().map(std::path::PathBuf::as_path));
-        Ok((all(&access.reads)?, all(&access.writes)?, looked.unwrap_or_default(), project))
+        let held_back = HeldBack { project, own: own.places(&workspace) };
+        Ok((all(&access.reads)?, all(&access.writes)?, looked.unwrap_or_default(), held_back))
     });
     match resolved.await {
         Ok(targets) => targets.map_err(ToolError::from),
@@ -241,6 +298,14 @@ fn places(targets: &[Target], names: &[String]) -> Vec<Place> {
 }
 
 impl Outline {
+    /// The rule for the call: that of its tool, unless that hangs on who vouches for it.
+    fn rule(&self, entry: &Entry) -> Rule {
+        match entry.rule {
+            Rule::Mcp { reads, .. } => Rule::Mcp { reads, trusted: self.vouched == Vouched::Yes },
+            rule => rule,
+        }
+    }
+
     /// What the call reaches, for the decision on it.
     fn reach(&self, rule: Rule) -> Reach {
         Reach {
@@ -250,6 +315,8 @@ impl Outline {
             commands: if rule == Rule::Shell { Vec::new() } else { self.access.commands.clone() },
             hosts: self.access.hosts.clone(),
             credential: self.credential,
+            memories: self.access.memories.clone(),
+            external: self.external.clone(),
         }
     }
 
@@ -269,7 +336,8 @@ impl Outline {
         });
         let mut seen = HashSet::new();
         let mut targets: Vec<String> = files.chain(programs).filter(|shown| seen.insert(shown.clone())).collect();
-        targets.extend(self.access.commands.iter().chain(&self.access.hosts).cloned());
+        targets.extend(self.access.commands.iter().chain(&self.access.hosts).chain(&self.bound).cloned());
+        targets.extend(self.access.memories.iter().map(|memory| format!("memory {memory}")));
         targets.iter().map(|target| visible(target)).collect()
     }
 
@@ -293,6 +361,9 @@ impl Outline {
             None => (false, line.line.clone()),
         };
         let lines: Vec<_> = self.lines.iter().map(|line| (begin(line), &line.workdir, &line.programs)).collect();
+        if !self.access.memories.is_empty() {
+            return format!("{:?}", (tool, &self.access.memories));
+        }
         let others: &[String] = if lines.is_empty() { &self.access.commands } else { &[] };
         if !lines.is_empty() {
             // A command reaches other files of the workspace folders each time; what it reaches elsewhere was consented to.
@@ -304,7 +375,7 @@ impl Outline {
             return format!("{parts:?}");
         }
         let parts = (tool, reached(&self.reads), reached(&self.writes), others, &self.access.hosts);
-        format!("{parts:?}")
+        if self.bound.is_empty() { format!("{parts:?}") } else { format!("{parts:?} {:?}", self.bound) }
     }
 
     /// What one consent covers of it, for a person to see: as [`Outline::targets`], commands by how they begin.
@@ -365,7 +436,9 @@ impl Proposal {
         };
         let commands = self.outline.lines.iter().map(|line| (line.workdir.clone(), line.programs.clone())).collect();
         let access = &self.outline.access;
-        let said = access.commands.iter().chain(&access.hosts).cloned().collect();
+        let said = access.commands.iter().chain(&access.hosts).chain(&self.outline.bound).chain(&access.memories);
+        // Who agreed before a text came from elsewhere did not agree to what that may want.
+        let said = said.chain(&self.outline.external).cloned().collect();
         Consented { targets, lines, commands, said }
     }
 

@@ -56,7 +56,7 @@ impl Footprint {
             writes: outline.writes.clone(),
             opaque: !outline.access.commands.is_empty()
                 || traits.capabilities.contains(&Capability::ExecutesCode)
-                || call.entry.rule == Rule::Unknown,
+                || matches!(call.entry.rule, Rule::Unknown | Rule::Mcp { reads: false, .. }),
         }
     }
 
@@ -187,7 +187,8 @@ impl Dispatch {
                 && !granted(&call, outline)
                 && remembered(&call, outline).is_none()
         };
-        let outline = outline(&entry, &call.arguments, &call.context, &self.trust).await.ok().filter(&asks)?;
+        let turn = params.turn_id.as_deref();
+        let outline = outline(&entry, &call.arguments, &call.context, &self.own, turn).await.ok().filter(&asks)?;
         let proposal = propose(outline, &entry, &call.arguments, &call.context, &call.limits()).await.ok()?;
         if proposal.plan.is_err() || !asks(&proposal.outline) {
             return None;

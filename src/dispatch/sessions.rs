@@ -63,9 +63,13 @@ impl Dispatch {
             SessionRequest::EndTurn(params) => {
                 // What still streams in for it comes to nothing.
                 self.inputs.end_turn(&id, &params.turn_id);
-                self.act(session, move |dispatch, session| dispatch.guards.end_turn(&session.id, &params.turn_id))
+                self.act(session, move |dispatch, session| {
+                    session.end_turn(&params.turn_id);
+                    dispatch.guards.end_turn(&session.id, &params.turn_id);
+                })
             }
             SessionRequest::Close(_) => {
+                self.end_agents(&id, false);
                 session.turn_over();
                 let cancelled = self.cancel(Some(&id), None, None);
                 self.sessions.close(&id);
@@ -76,6 +80,7 @@ impl Dispatch {
                 })
             }
             SessionRequest::Reset(_) => {
+                self.end_agents(&id, true);
                 session.turn_over();
                 let cancelled = self.cancel(Some(&id), None, None);
                 self.drop_session(&id);
@@ -171,7 +176,7 @@ impl Dispatch {
         let settings = self.workspace.settings();
         let before = session.mode(&settings);
         let tools = (session.tools(), session.activated());
-        act(session);
+        self.with_agents(session, || act(session));
         if tools != (session.tools(), session.activated()) {
             self.workspace.editor.tell(News::Tools(ToolsChanged { session_id: Some(session.id.clone()) }));
         }
@@ -255,6 +260,7 @@ impl Dispatch {
             output_bytes: session.outputs().bytes(),
             guards: self.guards.status(&session.id),
             store: session.kept(),
+            mcp: self.mcp_status(),
         }
     }
 

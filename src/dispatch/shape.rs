@@ -68,6 +68,15 @@ impl Done {
     }
 }
 
+/// Where the text of a call came from, if it came from elsewhere.
+pub(super) fn elsewhere(ended: &Result<Done, ToolError>) -> Option<&str> {
+    match ended {
+        Ok(Done::Ran(outcome) | Done::FailedAfter { outcome, .. }) => outcome.external.as_deref(),
+        Ok(Done::FailedElsewhere { source, .. }) => Some(source),
+        Ok(Done::Changed) | Err(_) => None,
+    }
+}
+
 /// The first line of what a call put out, in short.
 fn begun(outcome: &Outcome) -> String {
     const CHARS: usize = 200;
@@ -179,6 +188,7 @@ pub(super) fn shape(ending: Ending, named: Named, keeping: &Keeping<'_>, timing:
             words.body = text.join("\n");
             (words.external, words.kind, words.view_of) = (outcome.external, outcome.kind, outcome.view_of);
             words.long = outcome.long;
+            words.rest.extend(outcome.beside);
         }
         Ok(Done::FailedElsewhere { error, source }) => {
             words.body.clone_from(&error.message);
@@ -308,7 +318,7 @@ impl Kept<'_> {
 
     fn keep(&self, id: &str, text: Arc<str>, external: Option<String>, kind: Option<OutputKind>) {
         let new = self.named(id, text, external, kind);
-        self.keeping.keeper.keep(self.keeping.session, new, self.keeping.settings.kept_bytes);
+        self.keeping.keeper.keep(self.keeping.session, new, self.keeping.settings);
     }
 
     /// What the model is given of the words, where the whole is, and the whole where that is more.
@@ -351,14 +361,17 @@ impl Kept<'_> {
         kind: Option<OutputKind>,
     ) -> (Option<String>, Option<OutputInfo>, Option<Whole>) {
         let budget = self.keeping.budget;
+        let Long { spilled, bytes, lost, excerpt } = long;
+        // What cannot be fetched is told at once.
+        let told = lost.iter().map(String::as_str).chain((!rest.is_empty()).then_some(rest));
+        let rest = told.collect::<Vec<_>>().join("\n");
         let apart = format!("{}.rest", self.id);
-        let added = budget.within(budget.max / REST_SHARE).cut(rest, &apart);
+        let added = budget.within(budget.max / REST_SHARE).cut(&rest, &apart);
         if added.truncated {
-            self.keep(&apart, Arc::from(rest), None, None);
+            self.keep(&apart, rest.into(), None, None);
         }
         let added = if added.text.is_empty() { String::new() } else { format!("\n{}", added.text) };
         let tags = external.as_deref().map_or(0, external::overhead);
-        let Long { path, bytes, excerpt } = long;
         let mut shown =
             budget.within(budget.max.saturating_sub(added.len() + tags)).cut_excerpt(&excerpt, &self.id).text;
         if let Some(source) = &external {
@@ -366,12 +379,8 @@ impl Kept<'_> {
         }
         shown.push_str(&added);
         shown.truncate(shown.floor_char_boundary(budget.max));
-        self.keeping.keeper.keep_file(
-            self.keeping.session,
-            self.named(&self.id, Arc::from(""), external, kind),
-            path,
-            bytes,
-        );
+        let new = self.named(&self.id, Arc::from(""), external, kind);
+        self.keeping.keeper.keep_file(self.keeping.session, new, spilled, self.keeping.settings);
         let (id, total_bytes) = (self.id.clone(), bytes);
         let info = OutputInfo { id, total_bytes, truncated: true, kind, left_out: Vec::new() };
         (Some(shown), Some(info), Some(Whole { text: excerpt.text.into(), missing: excerpt.missing }))

@@ -1,5 +1,6 @@
 //! Whole lives of calls, against an editor, a disk and tools that do as they are told.
 
+mod agents;
 mod bash;
 mod changes;
 mod consent;

@@ -3,13 +3,11 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::path::PathBuf;
-
 use tracing::warn;
 
 use super::failures::{looks_failed, may_have_failed};
-use super::spool::{BOUNDS, Bounds, Dropped, Spool};
-use super::{SpillPlace, head_end};
+use super::spool::{Bounds, Rest, Spool};
+use super::{SpillPlace, Spilled, head_end};
 
 /// An output stays in memory as a whole up to so many bytes.
 const WHOLE: usize = 1 << 20;
@@ -55,17 +53,19 @@ struct Ends {
 pub enum Gathered {
     /// It is short, or all that is kept of it is: where something is missing, that is told in it.
     Text(String),
-    /// It is in a file.
+    /// It is on the disk.
     Long(Long),
 }
 
-/// An output in a file.
+/// An output on the disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Long {
-    /// The file. Whoever has this keeps it or removes it.
-    pub path: PathBuf,
+    /// Where it is. Whoever has this keeps its files or removes them.
+    pub spilled: Spilled,
     /// Its length (bytes).
     pub bytes: usize,
+    /// What is kept nowhere, in words, each as it stands in its place; mostly nothing.
+    pub lost: Vec<String>,
     /// What is at hand of it.
     pub excerpt: Excerpt,
 }
@@ -97,7 +97,8 @@ impl Excerpt {
 impl Gather {
     /// Nothing yet. `place`: where it goes when it becomes long; without one, only its ends are kept then.
     pub fn new(place: Option<SpillPlace>, session: &str) -> Gather {
-        Gather { place, session: session.to_owned(), bounds: BOUNDS, text: String::new(), long: None }
+        let bounds = Bounds::of(place.as_ref().map_or(0, SpillPlace::most));
+        Gather { place, session: session.to_owned(), bounds, text: String::new(), long: None }
     }
 
     /// Takes some more.
@@ -164,10 +165,12 @@ impl Ends {
     }
 
     fn take(&mut self, text: &str) {
-        if let Some(spool) = &mut self.spool
+        if let Some(spool) = self.spool.as_mut().filter(|_| self.lost.is_none())
             && let Err(error) = spool.write(text)
         {
-            self.spool = None;
+            if spool.written().0 == 0 {
+                self.spool = None;
+            }
             self.lost(&error);
         }
         let room = HEAD.saturating_sub(self.head.len());
@@ -209,32 +212,23 @@ impl Ends {
     }
 
     fn finish(mut self) -> Gathered {
-        let spooled = match self.spool.take().map(Spool::finish).transpose() {
-            Ok(spooled) => spooled,
-            Err(error) => {
-                self.lost(&error);
-                None
-            }
-        };
         let tail = &self.tail[self.tail.ceil_char_boundary(self.tail.len().saturating_sub(TAIL))..];
-        let Some(spooled) = spooled else {
+        let Some(spool) = self.spool.take() else {
             return Gathered::Text(joined(&self.head, tail, self.bytes, self.lost));
         };
-        let Dropped { lines: gone, after, remarks, .. } = spooled.dropped;
+        let written = spool.written();
+        let spooled = spool.finish(self.lost.map(|why| self.rest(written, why)));
+        let index = spooled.spilled.index();
         let (head_lines, tail_lines) = (super::line_count(&self.head), ends(tail));
         let mut excerpt = Excerpt { text: self.head, ..Excerpt::default() };
         if !excerpt.text.ends_with('\n') {
             excerpt.text.push('\n');
         }
         let mut row = head_lines + 1;
-        let first_of_tail = spooled.lines - tail_lines + 1;
+        let first_of_tail = index.line_ends().saturating_sub(tail_lines) + 1;
         for (line, text) in self.failures {
             // What is kept nowhere cannot be looked at.
-            let now = match line {
-                line if gone > 0 && line > after + gone => line - gone + remarks,
-                line if gone > 0 && line > after => continue,
-                line => line,
-            };
+            let Some(now) = spooled.line(line) else { continue };
             if now <= head_lines || now >= first_of_tail {
                 continue;
             }
@@ -245,9 +239,16 @@ impl Ends {
         }
         excerpt.rows.push((row, first_of_tail));
         excerpt.text.push_str(tail);
-        let bytes = usize::try_from(spooled.bytes).unwrap_or(usize::MAX);
+        let bytes = usize::try_from(index.bytes()).unwrap_or(usize::MAX);
         excerpt.missing = bytes.saturating_sub(excerpt.text.len());
-        Gathered::Long(Long { path: spooled.path, bytes, excerpt })
+        Gathered::Long(Long { spilled: spooled.spilled, bytes, lost: spooled.told, excerpt })
+    }
+
+    /// What came after so much was written (bytes, line ends), as far as it is at hand.
+    fn rest(&self, (bytes, lines): (u64, usize), why: io::ErrorKind) -> Rest<'_> {
+        let came = self.bytes - usize::try_from(bytes).unwrap_or(usize::MAX).min(self.bytes);
+        let text = &self.tail[self.tail.ceil_char_boundary(self.tail.len().saturating_sub(came))..];
+        Rest { text, lost: ((came - text.len()) as u64, self.lines - lines - ends(text)), why }
     }
 }
 
@@ -267,8 +268,10 @@ fn joined(head: &str, tail: &str, bytes: usize, lost: Option<io::ErrorKind>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ports::{Disk as _, MemoryDisk, Operation};
-    use std::path::Path;
+    use crate::outputs::{Ask, Decoder, Mode, Pattern, Plain, Source, look};
+    use crate::ports::{MemoryDisk, Operation};
+    use proptest::prelude::*;
+    use std::io::Read as _;
     use std::sync::Arc;
 
     fn row(number: usize) -> String {
@@ -277,6 +280,8 @@ mod tests {
             number => format!("row {number} is as it should be\n"),
         }
     }
+
+    const BOUNDS: Bounds = Bounds { head: 16 << 20, part: 4 << 20, parts: 4 };
 
     fn gathered(place: Option<SpillPlace>, rows: usize, bounds: Bounds) -> Gathered {
         let mut gather = Gather { bounds, ..Gather::new(place, "s") };
@@ -291,7 +296,14 @@ mod tests {
     }
 
     fn place(disk: &Arc<MemoryDisk>) -> SpillPlace {
-        SpillPlace::new(disk.clone(), Path::new("/state"), 7)
+        SpillPlace::in_memory(disk)
+    }
+
+    /// All that is kept of it.
+    fn whole(disk: &MemoryDisk, long: &Long) -> String {
+        let mut text = String::new();
+        long.spilled.open(disk).unwrap().read_to_string(&mut text).unwrap();
+        text
     }
 
     /// Every line of the excerpt is the line of the whole that it is said to be.
@@ -307,6 +319,8 @@ mod tests {
                 broken.push(there);
             }
         }
+        let index = long.spilled.index();
+        assert_eq!((index.bytes(), index.line_count()), (whole.len() as u64, lines.len()));
         assert!(right + 2 >= long.excerpt.text.lines().count());
         assert!(!broken.is_empty() && broken.iter().all(|line| line.contains("broke")));
         assert_eq!((long.bytes, long.excerpt.missing + long.excerpt.text.len()), (whole.len(), whole.len()));
@@ -324,7 +338,7 @@ mod tests {
     fn what_is_long_is_a_file_with_its_ends_at_hand() {
         let disk = Arc::new(MemoryDisk::new());
         let Gathered::Long(long) = gathered(Some(place(&disk)), 200_000, BOUNDS) else { panic!() };
-        let whole = String::from_utf8(disk.bytes(&long.path).unwrap()).unwrap();
+        let whole = whole(&disk, &long);
         assert!(whole == (1..=200_000).map(row).collect::<String>());
         check(&long, &whole);
         assert!(long.excerpt.text.starts_with("row 1 is") && long.excerpt.text.ends_with(&row(200_000)));
@@ -335,7 +349,7 @@ mod tests {
         let disk = Arc::new(MemoryDisk::new());
         let bounds = Bounds { head: 1, part: 1 << 20, parts: 2 };
         let Gathered::Long(long) = gathered(Some(place(&disk)), 200_000, bounds) else { panic!() };
-        let whole = String::from_utf8(disk.bytes(&long.path).unwrap()).unwrap();
+        let whole = whole(&disk, &long);
         assert!(whole.contains(" lines, are kept nowhere") && whole.len() < 5 << 20);
         check(&long, &whole);
     }
@@ -351,26 +365,62 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_disk_that_is_full_midway_is_told_and_nothing_is_left_on_it() {
-        let disk = Arc::new(MemoryDisk::new());
-        let mut gather = Gather::new(Some(place(&disk)), "s");
-        let go = |from: usize, gather: &mut Gather| {
-            for number in from..from + 100_000 {
+    /// Rows, of which the disk takes so many and then no more.
+    fn full_after(disk: &Arc<MemoryDisk>, fits: usize, rows: usize) -> Gathered {
+        let mut gather = Gather::new(Some(place(disk)), "s");
+        let mut go = |from: usize, to: usize| {
+            for number in from..to {
                 gather.push(&row(number));
+                if number % 20_000 == 0 {
+                    gather.write();
+                }
             }
             gather.write();
         };
-        go(1, &mut gather);
-        let files = || disk.read_dir(Path::new("/state/outputs")).unwrap();
-        let path = Path::new("/state/outputs").join(&files()[0].name);
-        disk.fail(Operation::Grow, &path, io::ErrorKind::StorageFull);
-        go(100_001, &mut gather);
+        go(1, fits + 1);
+        disk.fail(Operation::Grow, &SpillPlace::files(disk)[0], io::ErrorKind::StorageFull);
+        go(fits + 1, rows + 1);
+        gather.finish()
+    }
+
+    #[test]
+    fn once_the_disk_is_full_what_it_has_stays_and_what_is_lost_is_told() {
+        let disk = Arc::new(MemoryDisk::new());
+        let Gathered::Long(long) = full_after(&disk, 40_000, 200_000) else { panic!() };
+        let text = whole(&disk, &long);
+        check(&long, &text);
+        let (kept, rest) = text.split_once('[').unwrap();
+        let (remark, end) = rest.split_once("]\n").unwrap();
+        assert!(kept == (1..=40_000).map(row).collect::<String>() && end.ends_with(&row(200_000)));
+        assert!(end.len() >= TAIL && long.spilled.in_memory() < 2 * TAIL + 200);
+        let came: usize = (1..=200_000).map(|number| row(number).len()).sum();
+        let lost = came - kept.len() - end.len();
+        let lines = 160_000 - end.matches('\n').count();
+        assert_eq!(
+            remark,
+            format!("{lost} bytes, {lines} lines, are kept nowhere: the disk took no more (no storage space)")
+        );
+        assert_eq!(long.lost, [format!("[{remark}]")]);
+        // What is at hand in any case is not lost.
+        let disk = Arc::new(MemoryDisk::new());
+        let Gathered::Long(long) = full_after(&disk, 40_000, 41_000) else { panic!() };
+        assert!(whole(&disk, &long) == (1..=41_000).map(row).collect::<String>());
+        assert_eq!(long.lost, Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_disk_that_takes_nothing_is_told_and_nothing_is_left_on_it() {
+        let disk = Arc::new(MemoryDisk::new());
+        let mut gather = Gather::new(Some(place(&disk)), "s");
+        disk.fail(Operation::Create, "/state/outputs", io::ErrorKind::StorageFull);
+        disk.fail(Operation::CreateDirAll, "/state/outputs", io::ErrorKind::StorageFull);
+        (1..=100_000).for_each(|number| gather.push(&row(number)));
+        gather.write();
         let Gathered::Text(text) = gather.finish() else { panic!() };
-        assert!(text.starts_with("row 1 is") && text.ends_with(&row(200_000)), "both ends are there");
+        assert!(text.starts_with("row 1 is") && text.ends_with(&row(100_000)), "both ends are there");
         let words = "the output is too long and could not be written to the disk: no storage space]\n";
         assert!(text.contains(words), "{}", &text[HEAD - 100..HEAD + 100]);
-        assert_eq!(files().len(), 0);
+        assert_eq!(SpillPlace::files(&disk).len(), 0);
     }
 
     #[test]
@@ -385,7 +435,7 @@ mod tests {
             assert!(gather.text.len() < 2 << 20 && !gather.ends_line());
         }
         let Gathered::Long(long) = gather.finish() else { panic!() };
-        assert_eq!((long.bytes, disk.metadata(&long.path).unwrap().len), (10_000_000, 10_000_000));
+        assert_eq!((long.bytes, whole(&disk, &long).len()), (10_000_000, 10_000_000));
         assert!(long.excerpt.text.len() <= HEAD + TAIL + 1 && long.excerpt.text.len() > Excerpt::SHOWN);
         assert_eq!((long.excerpt.line_of(1), long.excerpt.line_of(2)), (1, 1));
     }
@@ -398,5 +448,69 @@ mod tests {
         }
         let lines: Vec<usize> = ends.failures.iter().map(|(line, _)| *line).collect();
         assert_eq!((lines.len(), lines[0], lines[FAILURES / 2 - 1], lines[FAILURES - 1]), (FAILURES, 2, 400, 2000));
+    }
+
+    /// What commands put out: lines, lines without an end, what moves a terminal about, and bytes that are no text.
+    fn chunk() -> impl Strategy<Value = Vec<u8>> {
+        prop_oneof![
+            "[a-zé😀 \t]{0,30}\n".prop_map(String::into_bytes),
+            "[a-z]{0,9}\r[A-Z]{0,9}(\r\n|\u{1b}\\[K|\u{8}x|\u{1b}\\[31mred)?".prop_map(String::into_bytes),
+            "(error: )?[a-z]{1,9}\r\n".prop_map(String::into_bytes),
+            (1..3usize).prop_map(|times| "huge é ".repeat(times * 700).into_bytes()),
+            prop::collection::vec(any::<u8>(), 0..12),
+            // Characters that are cut in the middle of a chunk.
+            Just("é".as_bytes()[..1].to_vec()),
+            Just("😀".as_bytes()[..3].to_vec()),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+        #[test]
+        fn what_is_looked_at_is_what_came_however_it_came(
+            chunks in prop::collection::vec((chunk(), prop::bool::weighted(0.6)), 0..40),
+            head in prop_oneof![Just(1_u64 << 20), 1..3000_u64], offset in 1..60usize, column in 1..200usize,
+            limit in 1..20usize, budget in 400..3000usize,
+        ) {
+            let bounds = Bounds { head, part: 500, parts: 2 };
+            let disk = Arc::new(MemoryDisk::new());
+            let mut gather = Gather { bounds, ..Gather::new(Some(place(&disk)), "s") };
+            let (mut decoder, mut terminal) = (Decoder::default(), Plain::default());
+            let mut expected = String::new();
+            for (chunk, write) in &chunks {
+                let (text, mut now) = (decoder.push(chunk), String::new());
+                terminal.push(0, &text, &mut |_, text| now.push_str(text));
+                gather.push(&now);
+                expected.push_str(&now);
+                if *write {
+                    gather.write();
+                }
+            }
+            let mut end = String::new();
+            terminal.push(0, decoder.finish(), &mut |_, text| end.push_str(text));
+            terminal.finish(&mut |_, text| end.push_str(text));
+            gather.push(&end);
+            expected.push_str(&end);
+            gather.write();
+            let Gathered::Long(long) = gather.finish() else { return Err(TestCaseError::fail("not on the disk")) };
+            let kept = whole(&disk, &long);
+            if long.lost.is_empty() {
+                prop_assert_eq!(&kept, &expected);
+            } else {
+                let (before, rest) = kept.split_once(&long.lost[0]).unwrap();
+                let (before, after) = (before.strip_suffix('\n').unwrap_or(before), &rest[1..]);
+                prop_assert!(expected.starts_with(before) && expected.ends_with(after));
+            }
+            // Through the index it is what it is where all of it is at hand.
+            let ask = Ask { mode: Mode::Window, offset, column, limit, pattern: None, context: 1 };
+            for mode in [Mode::Window, Mode::Head, Mode::Tail, Mode::Summary] {
+                for pattern in [None, Some("e[a-z]*r|[A-Z]$"), Some("^huge")] {
+                    let ask = Ask { mode, pattern: pattern.map(|text| Pattern::new(text, false)), ..ask.clone() };
+                    let there = look(&mut Source::at(&*disk, &long.spilled).unwrap(), &ask, budget, &|| false).unwrap();
+                    let here = look(&mut Source::of(Arc::from(kept.as_str())), &ask, budget, &|| false).unwrap();
+                    prop_assert_eq!(there, here);
+                }
+            }
+        }
     }
 }

@@ -5,14 +5,11 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::OutputKind;
 use super::spill::SPILL_FROM;
+use super::{OutputKind, Spilled};
 
 /// At most so many outputs are known, however small they are.
 const MOST: usize = 10_000;
-
-/// A session keeps at most so many bytes of outputs on the disk.
-const DISK_BYTES: usize = 256 * 1024 * 1024;
 
 /// An output to keep.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,8 +42,8 @@ pub struct Put {
 pub enum Whole {
     /// Here.
     Memory(Arc<str>),
-    /// In a file.
-    Disk(PathBuf),
+    /// On the disk.
+    Disk(Spilled),
 }
 
 /// An output that is kept.
@@ -90,8 +87,10 @@ struct Output {
     kept: Kept,
     put: u64,
     text: Option<Arc<str>>,
-    /// Whether its text counts as in memory.
+    /// Whether what it has in memory counts.
     counted: bool,
+    /// So much that is (bytes).
+    held: usize,
     disk: OnDisk,
 }
 
@@ -99,7 +98,7 @@ struct Output {
 enum OnDisk {
     No,
     Soon,
-    At(PathBuf),
+    At(Spilled),
 }
 
 impl Store {
@@ -121,50 +120,55 @@ impl Store {
             put: self.puts,
             text: Some(text),
             counted: true,
+            held: bytes,
             disk: if writes { OnDisk::Soon } else { OnDisk::No },
         });
         self.make_room(limit, &mut done.remove);
         done
     }
 
-    /// Keeps an output that is in a file already; the text of `new` counts for nothing. The longest unused ones make room for
-    /// it on the disk. Answers the files of outputs that are kept no longer.
-    pub fn put_file(&mut self, new: NewOutput, path: PathBuf, bytes: usize) -> Vec<PathBuf> {
+    /// Keeps an output that is on the disk already; the text of `new` counts for nothing. The longest unused ones make room for
+    /// it in `disk` bytes there, and in `memory` bytes for what of it had no room on the disk. Answers the files of outputs
+    /// that are kept no longer.
+    pub fn put_file(&mut self, new: NewOutput, spilled: Spilled, memory: usize, disk: usize) -> Vec<PathBuf> {
         let mut remove = Vec::new();
         if let Some(at) = self.position(&new.id) {
             self.drop_at(at, &mut remove);
         }
         self.puts += 1;
         let NewOutput { id, call_id, tool, external, kind, .. } = new;
+        let bytes = usize::try_from(spilled.index().bytes()).unwrap_or(usize::MAX);
+        let held = spilled.in_memory();
         self.disk_bytes += bytes;
+        self.bytes += held;
         self.outputs.push_back(Output {
             kept: Kept { id, call_id, tool, bytes, external, kind },
             put: self.puts,
             text: None,
-            counted: false,
-            disk: OnDisk::At(path),
+            counted: held > 0,
+            held,
+            disk: OnDisk::At(spilled),
         });
-        self.spare_disk(&mut remove);
-        while self.outputs.len() > MOST {
-            self.drop_at(0, &mut remove);
-        }
+        self.spare_disk(disk, &mut remove);
+        self.make_room(memory, &mut remove);
         remove
     }
 
-    /// The output of that number was written to the disk, or could not be (`None`). Answers a file that nobody wants.
-    pub fn written(&mut self, put: u64, path: Option<PathBuf>) -> Vec<PathBuf> {
+    /// The output of that number was written to the disk, or could not be (`None`). The longest unused ones make room for it in
+    /// `limit` bytes of disk. Answers the files that nobody wants.
+    pub fn written(&mut self, put: u64, spilled: Option<Spilled>, limit: usize) -> Vec<PathBuf> {
         let mut remove = Vec::new();
         let Some(at) = self.outputs.iter().position(|output| output.put == put) else {
-            return path.into_iter().collect();
+            return spilled.map(|spilled| spilled.files()).unwrap_or_default();
         };
         let output = &mut self.outputs[at];
-        if let Some(path) = path {
-            output.disk = OnDisk::At(path);
+        if let Some(spilled) = spilled {
+            output.disk = OnDisk::At(spilled);
             self.disk_bytes += output.kept.bytes;
             if !output.counted {
                 output.text = None;
             }
-            self.spare_disk(&mut remove);
+            self.spare_disk(limit, &mut remove);
         } else {
             output.disk = OnDisk::No;
             if !output.counted {
@@ -192,7 +196,7 @@ impl Store {
         let output = self.outputs.remove(at)?;
         let whole = match (&output.text, &output.disk) {
             (Some(text), _) => Some(Whole::Memory(Arc::clone(text))),
-            (None, OnDisk::At(path)) => Some(Whole::Disk(path.clone())),
+            (None, OnDisk::At(spilled)) => Some(Whole::Disk(spilled.clone())),
             (None, _) => None,
         };
         let kept = output.kept.clone();
@@ -229,11 +233,11 @@ impl Store {
     fn drop_at(&mut self, at: usize, remove: &mut Vec<PathBuf>) {
         let Some(output) = self.outputs.remove(at) else { return };
         if output.counted {
-            self.bytes -= output.kept.bytes;
+            self.bytes -= output.held;
         }
-        if let OnDisk::At(path) = output.disk {
+        if let OnDisk::At(spilled) = output.disk {
             self.disk_bytes -= output.kept.bytes;
-            remove.push(path);
+            remove.extend(spilled.files());
         }
     }
 
@@ -246,7 +250,8 @@ impl Store {
                 at += 1;
                 continue;
             }
-            if output.disk == OnDisk::No {
+            // Of one that is on the disk but for a part, nothing stays without that part.
+            if output.disk == OnDisk::No || output.text.is_none() {
                 self.drop_at(at, remove);
                 continue;
             }
@@ -255,7 +260,7 @@ impl Store {
             if output.disk != OnDisk::Soon {
                 output.text = None;
             }
-            self.bytes -= output.kept.bytes;
+            self.bytes -= output.held;
             at += 1;
         }
         while self.outputs.len() > MOST {
@@ -269,15 +274,15 @@ impl Store {
     }
 
     /// The longest unused leave the disk, and with that are gone, unless they are in memory.
-    fn spare_disk(&mut self, remove: &mut Vec<PathBuf>) {
+    fn spare_disk(&mut self, limit: usize, remove: &mut Vec<PathBuf>) {
         let mut at = 0;
-        while self.disk_bytes > DISK_BYTES && at + 1 < self.outputs.len() {
+        while self.disk_bytes > limit && at + 1 < self.outputs.len() {
             let output = &mut self.outputs[at];
-            if !matches!(output.disk, OnDisk::At(_)) {
+            if !matches!(output.disk, OnDisk::At(..)) {
                 at += 1;
-            } else if output.counted {
-                if let OnDisk::At(path) = std::mem::replace(&mut output.disk, OnDisk::No) {
-                    remove.push(path);
+            } else if output.counted && output.text.is_some() {
+                if let OnDisk::At(spilled) = std::mem::replace(&mut output.disk, OnDisk::No) {
+                    remove.extend(spilled.files());
                 }
                 self.disk_bytes -= output.kept.bytes;
                 at += 1;
@@ -291,7 +296,10 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outputs::Index;
+    use crate::outputs::spilled::Part;
     use proptest::prelude::*;
+    use std::path::Path;
 
     fn new(id: &str, text: &str) -> NewOutput {
         NewOutput {
@@ -303,6 +311,17 @@ mod tests {
             kind: None,
         }
     }
+
+    /// A file of so many bytes.
+    fn file(path: &str, bytes: usize) -> Spilled {
+        Spilled::in_file(path.into(), Index::of(&"x".repeat(bytes)))
+    }
+
+    fn put_file(store: &mut Store, id: &str, path: &str, bytes: usize) -> Vec<PathBuf> {
+        store.put_file(new(id, ""), file(path, bytes), 0, DISK)
+    }
+
+    const DISK: usize = 3000;
 
     fn put(store: &mut Store, id: &str, text: &str, limit: usize) {
         assert_eq!(store.put(new(id, text), limit, false), Put::default());
@@ -383,34 +402,47 @@ mod tests {
         // Evicted while it is being written: it is still there.
         let second = store.put(new("o2", &long), SPILL_FROM, true).write.unwrap();
         assert!(store.wants(first) && matches!(store.find("o1").unwrap().whole, Whole::Memory(_)));
-        assert_eq!(store.written(first, Some("/s/1".into())), Vec::<PathBuf>::new());
-        assert_eq!(store.find("o1").unwrap().whole, Whole::Disk("/s/1".into()));
+        assert_eq!(store.written(first, Some(file("/s/1", 0)), 1 << 20), Vec::<PathBuf>::new());
+        assert!(matches!(store.find("o1").unwrap().whole, Whole::Disk(there) if there.files() == [Path::new("/s/1")]));
         assert!(!store.wants(first) && store.bytes == long.len());
         // One that could not be written is gone with its place in memory, and nothing is promised.
         store.put(new("o3", "short"), SPILL_FROM, true);
-        assert_eq!(store.written(second, None), Vec::<PathBuf>::new());
+        assert_eq!(store.written(second, None, 1 << 20), Vec::<PathBuf>::new());
         assert_eq!(names(&store), ["o1", "o3"]);
         assert_eq!(store.clear(), [PathBuf::from("/s/1")]);
         assert_eq!((names(&store).len(), store.bytes, store.disk_bytes), (0, 0, 0));
         // Written after all, but for nobody.
         assert!(!store.wants(second));
-        assert_eq!(store.written(second, Some("/s/2".into())), [PathBuf::from("/s/2")]);
+        assert_eq!(store.written(second, Some(file("/s/2", 0)), 1 << 20), [PathBuf::from("/s/2")]);
     }
 
     #[test]
     fn what_is_in_a_file_already_takes_no_memory() {
         let mut store = Store::default();
-        let third = DISK_BYTES / 3;
+        let third = DISK / 3;
         for (at, id) in ["o1", "o2", "o3"].into_iter().enumerate() {
-            assert_eq!(store.put_file(new(id, ""), format!("/s/{at}").into(), third), Vec::<PathBuf>::new());
+            assert_eq!(put_file(&mut store, id, &format!("/s/{at}"), third), Vec::<PathBuf>::new());
         }
         let found = store.find("o1").unwrap();
-        assert_eq!((store.bytes, found.kept.bytes, found.whole), (0, third, Whole::Disk("/s/0".into())));
+        assert_eq!((store.bytes, found.kept.bytes, found.whole), (0, third, Whole::Disk(file("/s/0", third))));
         // The longest unused makes room, and so does one of the same name.
-        assert_eq!(store.put_file(new("o4", ""), "/s/3".into(), third), [PathBuf::from("/s/1")]);
-        assert_eq!(store.put_file(new("o4", ""), "/s/4".into(), 1), [PathBuf::from("/s/3")]);
+        assert_eq!(put_file(&mut store, "o4", "/s/3", third), [PathBuf::from("/s/1")]);
+        assert_eq!(put_file(&mut store, "o4", "/s/4", 1), [PathBuf::from("/s/3")]);
         assert_eq!(names(&store), ["o1", "o3", "o4"]);
         assert_eq!((store.clear().len(), store.disk_bytes), (3, 0));
+    }
+
+    #[test]
+    fn what_had_no_room_on_the_disk_takes_room_in_memory() {
+        let mut store = Store::default();
+        let parts = |path: &str| vec![Part::File(path.into(), 6), Part::Text("four".into())];
+        let put = |store: &mut Store, id: &str| {
+            store.put_file(new(id, ""), Spilled::new(parts(id), Index::of("0123456789")), 8, DISK)
+        };
+        assert_eq!([put(&mut store, "o1"), put(&mut store, "o2")], [Vec::<PathBuf>::new(), Vec::new()]);
+        assert_eq!((store.bytes, store.disk_bytes), (8, 20));
+        assert_eq!(put(&mut store, "o3"), [PathBuf::from("o1")]);
+        assert_eq!((names(&store), store.bytes, store.disk_bytes), (vec!["o2".into(), "o3".into()], 8, 20));
     }
 
     #[test]
@@ -424,6 +456,7 @@ mod tests {
         #[test]
         fn the_counts_stay_right(steps in prop::collection::vec((0..5u8, 0..6usize, 0..3usize), 0..80)) {
             let (mut store, sizes) = (Store::default(), [10, SPILL_FROM + 1, 2 * SPILL_FROM]);
+            let indexes = sizes.map(|bytes| Index::of(&"x".repeat(bytes)));
             let (mut pending, mut files) = (Vec::new(), Vec::new());
             for (step, name, size) in steps {
                 match step {
@@ -435,31 +468,38 @@ mod tests {
                     1 => if let Some(number) = pending.pop() {
                         let path = PathBuf::from(format!("/{number}"));
                         files.push(path.clone());
-                        let remove = store.written(number, Some(path));
+                        let remove = store.written(number, Some(Spilled::in_file(path, Index::default())), 4 * SPILL_FROM);
                         files.retain(|file| !remove.contains(file));
                     },
                     4 => {
                         let path = PathBuf::from(format!("/f{}", store.puts));
                         files.push(path.clone());
-                        let remove = store.put_file(new(&format!("o{name}"), ""), path, sizes[size]);
+                        // Every other one has some of it in memory.
+                        let mut parts = vec![Part::File(path, indexes[size].bytes() / 2)];
+                        if store.puts.is_multiple_of(2) {
+                            parts.push(Part::Text("x".repeat(sizes[size] / 2).into()));
+                        }
+                        let spilled = Spilled::new(parts, indexes[size].clone());
+                        let new = new(&format!("o{name}"), "");
+                        let remove = store.put_file(new, spilled, 3 * SPILL_FROM, 4 * SPILL_FROM);
                         files.retain(|file| !remove.contains(file));
                     }
                     2 => if let Some(number) = pending.pop() {
-                        let remove = store.written(number, None);
+                        let remove = store.written(number, None, 4 * SPILL_FROM);
                         files.retain(|file| !remove.contains(file));
                     },
                     _ => { store.find(&format!("o{name}")); }
                 }
-                let counted: usize = store.outputs.iter().filter(|o| o.counted).map(|o| o.kept.bytes).sum();
+                let counted: usize = store.outputs.iter().filter(|o| o.counted).map(|o| o.held).sum();
                 prop_assert_eq!(store.bytes, counted);
                 let mut on_disk: Vec<PathBuf> = store.outputs.iter().filter_map(|o| match &o.disk {
-                    OnDisk::At(path) => Some(path.clone()),
+                    OnDisk::At(spilled) => spilled.files().pop(),
                     _ => None,
                 }).collect();
                 on_disk.sort();
                 files.sort();
                 prop_assert_eq!(&on_disk, &files, "every file has its output");
-                prop_assert!(store.outputs.iter().all(|o| o.text.is_some() || matches!(o.disk, OnDisk::At(_))));
+                prop_assert!(store.outputs.iter().all(|o| o.text.is_some() || matches!(o.disk, OnDisk::At(..))));
                 prop_assert!(store.bytes <= 3 * SPILL_FROM);
             }
         }

@@ -2,7 +2,8 @@
 //! given to names like `PASSWORD` and look like nothing a person would write. Pure.
 //!
 //! It is asked about only where such a text leaves: to another machine, or to a place outside the workspace folders. In the
-//! workspace folders it stays where it was, and a file is read and written like any other.
+//! workspace folders it stays where it was, and a file is read and written like any other. What is noted for later is looked
+//! at more strictly ([`noted_credential`]): there, doubt costs no more than another wording.
 
 /// Tokens that begin so, then have at least so many characters of their alphabet: (prefix, length, what it is).
 const TOKENS: &[(&str, usize, &str)] = &[
@@ -36,6 +37,27 @@ const TOKENS: &[(&str, usize, &str)] = &[
 const NAMES: &[&str] =
     &["apikey", "api_key", "passphrase", "password", "passwd", "secret", "secret_key", "access_key", "token"];
 
+/// Tokens that a note may not hold, though they are shorter than those that leave: (prefix, length, what it is).
+const SHORT_TOKENS: &[(&str, usize, &str)] = &[
+    ("github_pat_", 22, "a GitHub token"),
+    ("sk-ant-", 10, "an Anthropic key"),
+    ("sk-", 20, "an OpenAI key"),
+    ("xoxa-", 10, "a Slack token"),
+    ("xoxb-", 10, "a Slack token"),
+    ("xoxp-", 10, "a Slack token"),
+    ("xoxr-", 10, "a Slack token"),
+    ("xoxs-", 10, "a Slack token"),
+];
+
+/// What names end in besides that are given a secret in a note.
+const NOTED_NAMES: &[&str] = &["private_key", "pwd", "client_secret", "credentials", "pin"];
+
+/// In a note a value given to such a name may be a secret from so many bytes on.
+const SHORTEST_NOTED: usize = 8;
+
+/// A word of lower-case letters of at most so many bytes is a plain one.
+const PLAIN_WORD: usize = 14;
+
 /// A value given to such a name is a secret from so many characters on.
 const SHORTEST: usize = 16;
 
@@ -48,6 +70,57 @@ pub fn credential(text: &str) -> Option<&'static str> {
         return Some("a private key");
     }
     token(text).or_else(|| text.lines().any(assigned).then_some("a password or token"))
+}
+
+/// What in a note looks like a credential, in words for a person: whatever [`credential`] sees, keys that are cut short, and
+/// any value of a password or key that is no plain word and does not say where to look.
+pub fn noted_credential(note: &str) -> Option<&'static str> {
+    let head = note.match_indices("-----BEGIN ").any(|(at, begin)| {
+        note[at + begin.len()..].split_once("-----").is_some_and(|(label, _)| label.trim_end().contains("PRIVATE KEY"))
+    });
+    if head {
+        return Some("a private key");
+    }
+    credential(note)
+        .or_else(|| starts(note, SHORT_TOKENS, |_, _| true))
+        .or_else(|| note.lines().any(noted).then_some("a password or token"))
+}
+
+/// Whether a line of a note gives a password or key a value.
+fn noted(line: &str) -> bool {
+    line.match_indices(['=', ':']).any(|(at, _)| {
+        let quotes: &[char] = &['"', '\'', '`', ' ', '\t', '*'];
+        let before = line[..at].trim_end_matches(quotes);
+        let name = before.rsplit(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | ' ')).next();
+        let name: String = name.unwrap_or_default().to_ascii_lowercase().replace(['-', ' '], "_");
+        let named = NAMES.iter().chain(NOTED_NAMES).any(|end| name.ends_with(end));
+        // `==`, `=>` and `:=` are read where they end.
+        let value = line[at + 1..].trim_start_matches(['=', ':', '>']).trim_start_matches(quotes);
+        let end = value.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | ',' | ';' | '&' | ')'));
+        named && secretive(value[..end.unwrap_or(value.len())].trim_end_matches(['.', '*']))
+    })
+}
+
+/// Whether a value may be a secret: long enough, no plain word, and no word of where to look.
+fn secretive(value: &str) -> bool {
+    let reference =
+        value.contains(['$', '(', '{', '<', '[']) || value.starts_with(['/', '.', '~']) || value.contains("://");
+    let plain = value.len() <= PLAIN_WORD && value.chars().skip(1).all(char::is_lowercase);
+    let masked = value.chars().all(|c| matches!(c, '*' | 'x' | 'X' | '.' | '-' | '_' | '…'));
+    // A path or a name with parts (`docs/auth.md`, `auth.token`): letters alone, in pieces.
+    let parts = value.contains(['/', '.', '_'])
+        && value.chars().all(|c| c.is_alphabetic() || matches!(c, '/' | '.' | '_' | '-'));
+    value.len() >= SHORTEST_NOTED && !reference && !plain && !masked && !parts
+}
+
+/// Headers and fields that hold a credential whatever it looks like.
+const HOLDERS: &[&str] = &["authorization", "cookie", "proxy_authorization", "set_cookie", "x_api_key", "x_auth_token"];
+
+/// What looks like a credential in a text that is given to a name: a header, a field.
+pub fn credential_for(name: &str, text: &str) -> Option<&'static str> {
+    let name = name.trim().to_ascii_lowercase().replace('-', "_");
+    let held = HOLDERS.contains(&name.as_str()) && !text.trim().is_empty();
+    credential(text).or_else(|| (held || assigned(&format!("{name}={text}"))).then_some("a password or token"))
 }
 
 /// The head of a private key, on a line of its own, with something behind it.
@@ -63,16 +136,27 @@ fn key_block(text: &str) -> bool {
 }
 
 fn token(text: &str) -> Option<&'static str> {
+    starts(text, TOKENS, |prefix, body| {
+        let upper = !matches!(prefix, "AKIA" | "ASIA")
+            || body.len() == 16 && body.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+        // A placeholder repeats itself (`ghp_xxxxxxxx`).
+        upper && entropy(body) > 2.5
+    })
+}
+
+/// What a text has of these tokens: (prefix, length, what it is), with a body that is long enough and may be one.
+fn starts(
+    text: &str,
+    tokens: &[(&str, usize, &'static str)],
+    may: impl Fn(&str, &[u8]) -> bool,
+) -> Option<&'static str> {
     let part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    TOKENS.iter().find_map(|(prefix, least, what)| {
+    tokens.iter().find_map(|(prefix, least, what)| {
         let found = text.match_indices(prefix).any(|(at, _)| {
             let whole = at == 0 || !part(text.as_bytes()[at - 1]);
             let body = text.as_bytes()[at + prefix.len()..].iter().take_while(|byte| part(**byte) || **byte == b'.');
             let body: Vec<u8> = body.copied().collect();
-            let upper = *prefix != "AKIA" && *prefix != "ASIA"
-                || body.len() == *least && body.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
-            // A placeholder repeats itself (`ghp_xxxxxxxx`).
-            whole && upper && body.len() >= *least && entropy(&body) > 2.5
+            whole && body.len() >= *least && may(prefix, &body)
         });
         found.then_some(*what)
     })
@@ -176,6 +260,22 @@ mod tests {
     }
 
     #[test]
+    fn the_name_that_it_is_given_to_tells() {
+        let random = "hJ8s9Kx2Lq4Vb7Nw1Zt5";
+        for (name, text, seen) in [
+            ("Authorization", "Basic eDp5", true),
+            ("Cookie", "a=b", true),
+            ("Cookie", " ", false),
+            ("X-Access-Token", random, true),
+            ("api_key", random, true),
+            ("X-Trace", random, false),
+            ("Accept", "text/html", false),
+        ] {
+            assert_eq!(credential_for(name, text).is_some(), seen, "{name}: {text}");
+        }
+    }
+
+    #[test]
     fn what_only_looks_like_one_is_none() {
         for text in [
             "",
@@ -200,6 +300,63 @@ mod tests {
             "commit 3f786850e387550fdab836ed7e6dc881de23001b",
         ] {
             assert_eq!(credential(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn notes_hold_no_credentials() {
+        let random = "hJ8s9Kx2Lq4Vb7Nw1Zt5";
+        for (note, what) in [
+            (format!("-----BEGIN {} KEY-----", "OPENSSH PRIVATE"), "a private key"),
+            (format!("-----BEGIN {} KEY BLOCK-----", "PGP PRIVATE"), "a private key"),
+            (format!("OPENAI_API_KEY={}", made("sk-", 24)), "an OpenAI key"),
+            (format!("use {} here", made("sk-", 24)), "an OpenAI key"),
+            (format!("key {}", made("sk-ant-api03-", 12)), "an Anthropic key"),
+            (format!("AWS_ACCESS_KEY_ID={}", made("AKIA", 16)), "an AWS access key id"),
+            (format!("token: {}", made("ghp_", 36)), "a GitHub token"),
+            (made("github_pat_", 24), "a GitHub token"),
+            (made("xoxb-", 12), "a Slack token"),
+            (made("glpat-", 20), "a GitLab token"),
+            (made("AIza", 35), "a Google API key"),
+            ("password = hunter2secret".to_owned(), "a password or token"),
+            ("The **password**: `hunter2secret`.".to_owned(), "a password or token"),
+            ("db password is admin; Passwd: Tr0ub4dor&3".to_owned(), "a password or token"),
+            ("client_secret: correcthorsebattery".to_owned(), "a password or token"),
+            ("\"clientSecret\": \"correct-horse-battery\"".to_owned(), "a password or token"),
+            ("API key: abcd1234efgh".to_owned(), "a password or token"),
+            ("private key := 0011223344556677".to_owned(), "a password or token"),
+            (format!("DB_PASSWORD={random}"), "a password or token"),
+        ] {
+            assert_eq!(noted_credential(&note), Some(what), "{note}");
+        }
+    }
+
+    #[test]
+    fn notes_may_speak_of_credentials() {
+        for note in [
+            "",
+            "The rate limiter is a token bucket: ten requests a second.",
+            "See [[secret-rotation]] and [[api-key-policy]].",
+            "The API key: ask the admin, it is in 1Password.",
+            "password: required",
+            "Passwords are rotated every 90 days.",
+            "token: refreshed every hour",
+            "The token: stored in the keychain under ropewalk.",
+            "secret: see docs/auth.md",
+            "secret: docs/secrets/auth.md",
+            "token = \"https://example.org/oauth2/v1/token\"",
+            "API_TOKEN=${API_TOKEN}",
+            "PASSWORD=$(pass show db)",
+            "password: <from the vault>",
+            "password: ********",
+            "token: /run/secrets/db_token_1",
+            "const token = parser.next_token();",
+            "Tokenizer: handles 3 languages",
+            "sk-learn is used for the model",
+            "the branch is called task-1234567890123456789012345",
+            "ghp_ is how such tokens begin",
+        ] {
+            assert_eq!(noted_credential(note), None, "{note}");
         }
     }
 }

@@ -28,18 +28,23 @@ pub struct Policy {
     pub bases: Bases,
     /// Where we keep what we remember, canonical: protected, whatever it is called.
     pub state: Option<PathBuf>,
+    /// Where the user's own settings file is, with all links resolved: protected, whatever it is called.
+    pub own: Vec<PathBuf>,
     /// The session's folders, canonical: what is outside them counts as outside the workspace. `None`: all of it.
     pub roots: Option<Vec<PathBuf>>,
+    /// What holds for the session that this one works for: nothing is decided more loosely than there.
+    pub within: Option<Box<Policy>>,
 }
 
 impl Policy {
     /// The decision on a call that has been judged by what it reaches alone (on this ground).
     pub(super) fn refine(&self, tool: &str, rule: Rule, reach: &Reach, usual: &Judgement, ground: Ground) -> Judgement {
         let roots = self.roots.as_deref();
-        let subject = Subject { tool, reach, known: rule != Rule::Unknown, bases: &self.bases, roots };
+        let subject = Subject { tool, reach, known: rule.known(), bases: &self.bases, roots };
         let changes = rule.changes()
             || !reach.writes.is_empty()
             || !reach.commands.is_empty()
+            || !reach.memories.is_empty()
             || !reach.lines.iter().all(super::Line::only_reads);
         if rule == Rule::Plan && self.mode != Mode::Plan && self.ceiling != Mode::Plan {
             // There is nothing to leave, which the tool says itself.
@@ -55,7 +60,7 @@ impl Policy {
             let reason = format!("the rule {} in the settings of the workspace folder denies it", visible(&rule));
             return denies(usual, By::Rule, reason);
         }
-        if (changes || !reach.lines.is_empty())
+        if (changes || !reach.lines.is_empty() || !reach.hosts.is_empty())
             && let Some(fault) = self.fault()
         {
             return denies(
@@ -65,8 +70,8 @@ impl Policy {
             );
         }
         let under = |mode, authors: &[&Rules]| {
-            Layer { mode, authors, subject, changes, leaves: rule == Rule::Plan, project: &self.project }
-                .decide(usual, ground)
+            let (leaves, agent) = (rule == Rule::Plan, rule == Rule::Agent);
+            Layer { mode, authors, subject, changes, leaves, agent, project: &self.project }.decide(usual, ground)
         };
         let (user, both) = ([&self.user], [&self.user, &self.session]);
         stricter(under(self.ceiling, &user), under(self.mode, &both))
@@ -94,6 +99,9 @@ struct Layer<'a> {
     changes: bool,
     /// Whether the call asks for a person's word on a plan.
     leaves: bool,
+    /// Whether the call starts an agent: its session is in this mode too, so that it changes and runs nothing where that is
+    /// not allowed.
+    agent: bool,
 }
 
 impl Layer<'_> {
@@ -103,12 +111,12 @@ impl Layer<'_> {
             return usual;
         }
         match self.mode {
-            Mode::Plan if self.changes => {
+            Mode::Plan if self.changes && !self.agent => {
                 let what = "in plan mode nothing is changed or run; say what you would do as a plan, and let the person \
                             decide";
                 return denies(&usual, By::Mode, what.to_owned());
             }
-            Mode::Explore if self.changes => {
+            Mode::Explore if self.changes && !self.agent => {
                 let what = "in explore mode nothing is changed or run; look, and tell what you found";
                 return denies(&usual, By::Mode, what.to_owned());
             }
@@ -164,7 +172,7 @@ fn denies(usual: &Judgement, by: By, reason: String) -> Judgement {
 }
 
 /// The stricter of two decisions on one call; of equal ones the second.
-fn stricter(one: Judgement, other: Judgement) -> Judgement {
+pub(super) fn stricter(one: Judgement, other: Judgement) -> Judgement {
     let strictness = |judgement: &Judgement| match judgement.decision {
         DecisionKind::Allow => 0,
         DecisionKind::Ask => 1,
@@ -211,6 +219,7 @@ mod tests {
     fn modes() {
         use DecisionKind::{Allow, Ask, Deny};
         let unknown = ("mcp__x__y", Rule::Unknown, Reach::default());
+        let mcp = |reads, trusted| ("mcp__x__y", Rule::Mcp { reads, trusted }, Reach::default());
         let todos = ("todowrite", Rule::Session, Reach::default());
         // What only looks is a read, with whatever tool; what a plan adds to the names of a call counts like these.
         let lsp = |written: &[&str], commands: &[&str]| {
@@ -229,6 +238,10 @@ mod tests {
             (write("/w/.git/config"), [Ask, Ask, Ask, Deny, Deny]),
             (unknown, [Allow, Ask, Ask, Deny, Deny]),
             (runs, [Allow, Ask, Ask, Deny, Deny]),
+            (mcp(false, false), [Allow, Ask, Ask, Deny, Deny]),
+            (mcp(true, false), [Allow, Ask, Ask, Ask, Ask]),
+            (mcp(false, true), [Allow, Allow, Ask, Deny, Deny]),
+            (mcp(true, true), [Allow; 5]),
             (todos, [Allow; 5]),
             (lsp(&[], &[]), [Allow; 5]),
             (lsp(&["/w/a", "/w/b"], &[]), [Allow, Allow, Ask, Deny, Deny]),

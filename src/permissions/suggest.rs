@@ -19,7 +19,11 @@ pub fn suggest(tool: &str, rule: Rule, reach: &Reach, policy: &Policy) -> Option
     if now.decision != DecisionKind::Ask || now.singly {
         return None;
     }
-    let suggested = format!("{tool}({})", pattern(reach, policy)?);
+    let suggested = match rule {
+        // Of what runs elsewhere nothing but the tool can be named.
+        Rule::Mcp { .. } => tool.to_owned(),
+        _ => format!("{tool}({})", pattern(reach, policy)?),
+    };
     let mut with = policy.clone();
     with.user = policy.user.allowing(&suggested)?;
     (judge(tool, rule, reach, &with).decision == DecisionKind::Allow).then_some(suggested)

@@ -304,6 +304,7 @@ proptest! {
         // What holds for all: nothing changes in plan and explore mode, nothing runs without trust, and no mode or rule
         // lets a protected place be written.
         let decision = decide(&base);
+        prop_assert!(!judge(tool, rule, &reach, &base).reason.is_empty(), "every decision is explained");
         let changes = rule == Rule::Unknown || !reach.writes.is_empty()
             || reach.lines.iter().any(|line| line.analysis.verdict != Verdict::ReadOnly || line.analysis.unclear.is_some());
         if matches!(mode, Mode::Plan | Mode::Explore) && changes {
@@ -399,6 +400,62 @@ fn what_we_remember_is_protected_whatever_it_is_called() {
         let policy = Policy { state: Some("/home/me/state/ours".into()), ..policy(Mode::Danger) };
         assert_eq!(judge("write", Rule::Write, &reach, &policy).decision, decision, "{path}");
     }
+}
+
+#[test]
+fn the_users_own_settings_are_protected_wherever_they_are() {
+    use DecisionKind::{Allow, Ask};
+    let own = vec![PathBuf::from("/home/me/dotfiles/Ropewalk.json"), PathBuf::from("/home/me/.config/r/settings.json")];
+    for (path, decision) in [
+        ("/home/me/dotfiles/Ropewalk.json", Ask),
+        ("/home/me/.config/r/settings.json", Ask),
+        ("/home/me/dotfiles/ropewalk.JSON", Ask),
+        ("/home/me/dotfiles/other.json", Allow),
+    ] {
+        let reach = Reach { writes: vec![outside(path)], ..Reach::default() };
+        let policy = Policy { own: own.clone(), ..policy(Mode::Danger) };
+        let judged = judge("write", Rule::Write, &reach, &policy);
+        assert_eq!((judged.decision, judged.singly), (decision, decision == Ask), "{path}");
+    }
+}
+
+/// What happens, the changes of trust that it is, and why a call does not start then.
+type Cases = Vec<(&'static str, Vec<Box<dyn Fn(&Trust)>>, Option<&'static str>)>;
+
+#[test]
+fn what_was_judged_under_one_grant_does_not_start_under_another() {
+    let set = |root: &'static str, trusted| move |trust: &Trust| trust.set(Path::new(root), trusted);
+    let cases: Cases = vec![
+        ("nothing happens", vec![], None),
+        ("another folder", vec![Box::new(set("/v", true))], None),
+        ("one within it that is not reached", vec![Box::new(set("/w/vendor", false))], None),
+        ("it ends", vec![Box::new(set("/w", false))], Some("/w is not trusted any more")),
+        ("it is forgotten", vec![Box::new(|trust| trust.forget(Path::new("/w")))], Some("/w is not trusted any more")),
+        (
+            "it ends and is given again",
+            vec![Box::new(set("/w", false)), Box::new(set("/w", true))],
+            Some("trust in /w was given anew after the call was judged"),
+        ),
+        ("what it runs", vec![Box::new(set("/w/bin", false))], Some("/w/bin/x is not trusted any more")),
+    ];
+    for (what, changes, fallen) in cases {
+        let trust = Arc::new(Trust::new());
+        trust.set(Path::new("/w"), true);
+        let paths = [Path::new("/w"), Path::new("/w/bin/x"), Path::new("/usr/bin/make")];
+        let mut footing = Footing::default();
+        footing.extend(Footing::on(&trust, &trust.now(), paths));
+        for change in changes {
+            change(&trust);
+        }
+        assert_eq!(footing.fallen().as_deref(), fallen, "{what}");
+    }
+    // The moment counts, not what is said after it.
+    let trust = Arc::new(Trust::new());
+    trust.set(Path::new("/w"), true);
+    let then = trust.now();
+    trust.set(Path::new("/w"), false);
+    assert!(Footing::on(&trust, &then, [Path::new("/w")]).fallen().is_some());
+    assert_eq!(Footing::default().fallen(), None);
 }
 
 #[test]

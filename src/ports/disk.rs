@@ -65,6 +65,11 @@ impl DirEntry {
     }
 }
 
+/// What can be read from any place on.
+pub trait ReadSeek: io::Read + io::Seek + Send {}
+
+impl<T: io::Read + io::Seek + Send> ReadSeek for T {}
+
 /// Reads and writes files.
 pub trait Disk: Send + Sync + 'static {
     /// The whole content of a regular file; anything else is an error at once, never a wait for a pipe's other end.
@@ -72,6 +77,24 @@ pub trait Disk: Send + Sync + 'static {
     /// A regular file to be read piece by piece; anything else is an error at once, as in [`Disk::read`].
     fn open(&self, path: &Path) -> io::Result<Box<dyn io::Read + Send>> {
         Ok(Box::new(io::Cursor::new(self.read(path)?)))
+    }
+    /// The same, to be read from any place on.
+    fn open_seekable(&self, path: &Path) -> io::Result<Box<dyn ReadSeek>> {
+        Ok(Box::new(io::Cursor::new(self.read(path)?)))
+    }
+    /// The content of a regular file of at most so many bytes (a longer one is [`io::ErrorKind::FileTooLarge`]) that nobody
+    /// but the user we run as and the system's own can have written: it belongs to one of these, nobody else may write to it
+    /// or put another file in its place, and it is no link. Else the error is of the kind
+    /// [`io::ErrorKind::PermissionDenied`], and says what to do about it.
+    fn read_own(&self, path: &Path, most: u64) -> io::Result<Vec<u8>> {
+        let found = self.link_metadata(path)?;
+        let folder = self.metadata(path.parent().unwrap_or(path))?;
+        let seen = |of: &Metadata| Owned { kind: of.kind, ours: of.owned, mode: of.mode };
+        own(path, &seen(&found), &seen(&folder))?;
+        if found.len > most {
+            return Err(too_long(found.len, most));
+        }
+        self.read(path)
     }
     /// When the content of what the path names last changed, links followed.
     fn modified(&self, path: &Path) -> io::Result<SystemTime>;
@@ -140,4 +163,37 @@ impl DiskLock {
     pub fn new(held: impl Any + Send + Sync) -> DiskLock {
         DiskLock { _held: Box::new(held) }
     }
+}
+
+/// Whose a file or folder is.
+pub(super) struct Owned {
+    pub kind: FileKind,
+    /// It belongs to the user we run as, or to the system.
+    pub ours: bool,
+    /// Permission bits (`0o7777`).
+    pub mode: u32,
+}
+
+/// Whether nobody else can have written a file, nor put another in its place; see [`Disk::read_own`].
+pub(super) fn own(path: &Path, file: &Owned, folder: &Owned) -> io::Result<()> {
+    let why = match file.kind {
+        FileKind::Link => "is a link; put the file itself in its place".to_owned(),
+        FileKind::Directory | FileKind::Other => "is no regular file".to_owned(),
+        FileKind::File if !file.ours => "belongs to another user".to_owned(),
+        FileKind::File if file.mode & 0o022 != 0 => {
+            format!("may be written by others (mode {:o}); run `chmod go-w` on it", file.mode)
+        }
+        FileKind::File if !folder.ours => "is in a folder of another user".to_owned(),
+        // In a sticky folder nobody takes away what is another's.
+        FileKind::File if folder.mode & 0o022 != 0 && folder.mode & 0o1000 == 0 => {
+            format!("is in a folder that may be written by others (mode {:o}); run `chmod go-w` on it", folder.mode)
+        }
+        FileKind::File => return Ok(()),
+    };
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, format!("{} {why}", path.display())))
+}
+
+/// The error for a file that is too long to be read.
+pub(super) fn too_long(bytes: u64, most: u64) -> io::Error {
+    io::Error::new(io::ErrorKind::FileTooLarge, format!("it has {bytes} bytes; at most {most} are read"))
 }

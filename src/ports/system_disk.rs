@@ -13,7 +13,7 @@ use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Gid, Mode, OFlags, Rena
 use rustix::io::Errno;
 use tracing::warn;
 
-use super::disk::{DirEntry, Disk, DiskLock, FileKind, Metadata};
+use super::disk::{self, DirEntry, Disk, DiskLock, FileKind, Metadata, Owned, ReadSeek};
 use super::leftovers;
 use super::random::{Random as _, SystemRandom};
 use super::walk::{self, Visitors, WalkOptions};
@@ -45,6 +45,40 @@ impl Disk for SystemDisk {
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn io::Read + Send>> {
         Ok(Box::new(open_regular(path)?.0))
+    }
+
+    fn open_seekable(&self, path: &Path) -> io::Result<Box<dyn ReadSeek>> {
+        Ok(Box::new(open_regular(path)?.0))
+    }
+
+    fn read_own(&self, path: &Path, most: u64) -> io::Result<Vec<u8>> {
+        let (Some(parent), Some(name), true) = (path.parent(), path.file_name(), path.is_absolute()) else {
+            return Err(invalid(path, "is no absolute path of a file"));
+        };
+        // What is looked at is what is read: the folder first, and the file in that very folder.
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let folder = rustix::fs::openat(CWD, parent, PASS | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        let waits = OFlags::NONBLOCK | OFlags::NOCTTY;
+        let file = match rustix::fs::openat(&folder, name, flags | waits | OFlags::NOFOLLOW, Mode::empty()) {
+            Ok(file) => file,
+            Err(error) => {
+                // A link says so itself, by one error or another; anything else is what it is.
+                let stat = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW);
+                if stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink) {
+                    let link = Owned { kind: FileKind::Link, ours: true, mode: 0o777 };
+                    disk::own(path, &link, &link)?;
+                }
+                return Err(error.into());
+            }
+        };
+        let found = rustix::fs::fstat(&file)?;
+        disk::own(path, &owned(&found), &owned(&rustix::fs::fstat(&folder)?))?;
+        let mut bytes = Vec::new();
+        File::from(file).take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > most {
+            return Err(disk::too_long(u64::try_from(found.st_size).unwrap_or(u64::MAX), most));
+        }
+        Ok(bytes)
     }
 
     fn modified(&self, path: &Path) -> io::Result<SystemTime> {
@@ -277,6 +311,20 @@ fn metadata_of(path: &Path, metadata: &std::fs::Metadata) -> Metadata {
             && in_group(metadata.gid())
             && (kind != FileKind::File || plain(path)),
     }
+}
+
+/// Whose something is, as it was found.
+#[cfg_attr(target_os = "linux", expect(clippy::useless_conversion, reason = "modes are shorter on other systems"))]
+fn owned(found: &Stat) -> Owned {
+    let kind = match FileType::from_raw_mode(found.st_mode) {
+        FileType::RegularFile => FileKind::File,
+        FileType::Directory => FileKind::Directory,
+        FileType::Symlink => FileKind::Link,
+        _ => FileKind::Other,
+    };
+    // What is root's is the system's.
+    let ours = found.st_uid == rustix::process::geteuid().as_raw() || found.st_uid == 0;
+    Owned { kind, ours, mode: u32::from(Mode::from_raw_mode(found.st_mode).bits()) }
 }
 
 fn in_group(group: u32) -> bool {

@@ -57,6 +57,49 @@ fn listing(disk: &dyn Disk, folder: &Path) -> Vec<(PathBuf, FileKind, Vec<u8>)> 
 }
 
 #[test]
+fn what_others_may_have_written_is_not_read_as_ones_own() {
+    on_both(|disk, root| {
+        let read = |name: &str| disk.read_own(&root.join(name), 5).map_err(|error| error.kind());
+        assert_eq!(read("file"), Ok(b"old".to_vec()));
+        assert_eq!(read("dir/inner"), Ok(b"inner".to_vec()));
+        // Only the file itself may be no link.
+        assert_eq!(read("linkdir/inner"), Ok(b"inner".to_vec()));
+        for (name, kind) in [
+            ("link", ErrorKind::PermissionDenied),
+            ("dangling", ErrorKind::PermissionDenied),
+            ("loop", ErrorKind::PermissionDenied),
+            ("dir", ErrorKind::PermissionDenied),
+            ("none", ErrorKind::NotFound),
+            ("none/none", ErrorKind::NotFound),
+            ("file/none", ErrorKind::NotADirectory),
+        ] {
+            assert_eq!(read(name), Err(kind), "{name}");
+        }
+        let long = disk.read_own(&root.join("dir/inner"), 4).unwrap_err();
+        assert_eq!(
+            (long.kind(), long.to_string().as_str()),
+            (ErrorKind::FileTooLarge, "it has 5 bytes; at most 4 are read")
+        );
+        for mode in [0o620, 0o602, 0o666] {
+            disk.set_mode(&root.join("file"), mode).unwrap();
+            assert_eq!(read("file"), Err(ErrorKind::PermissionDenied), "{mode:o}");
+        }
+    });
+}
+
+#[test]
+fn a_folder_of_others_holds_nothing_of_ones_own() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let held = tempfile::tempdir().unwrap();
+    let file = held.path().join("file");
+    SystemDisk.create(&file, b"text").unwrap();
+    for (mode, own) in [(0o755, true), (0o775, false), (0o777, false), (0o1777, true), (0o700, true)] {
+        std::fs::set_permissions(held.path(), std::fs::Permissions::from_mode(mode)).unwrap();
+        assert_eq!(SystemDisk.read_own(&file, 9).is_ok(), own, "{mode:o}");
+    }
+}
+
+#[test]
 fn reading_follows_links_and_names_what_it_cannot_read() {
     on_both(|disk, root| {
         for name in ["file", "link", "dir/../file", "linkdir/../file"] {

@@ -53,13 +53,14 @@ const NAMES: &[&str] = &[
 /// Families of variables that are passed on.
 const PREFIXES: &[&str] = &["LC_", "XDG_"];
 
+/// Whether every child of ours gets a variable of this name.
+pub fn inherited(name: &str) -> bool {
+    NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
 /// The part of an environment that a child of our own gets.
 pub(super) fn scrubbed(vars: impl Iterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
-    vars.filter(|(name, _)| {
-        name.to_str()
-            .is_some_and(|name| NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
-    })
-    .collect()
+    vars.filter(|(name, _)| name.to_str().is_some_and(inherited)).collect()
 }
 
 #[cfg(test)]

@@ -9,9 +9,7 @@ use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 use tracing::{debug, info, warn};
 
-use crate::config::Settings;
-use crate::editor::{Editor as _, FileChangeKind, FileChanged, Loudness, News, Origin};
-use crate::permissions::{Fault, Rules};
+use crate::editor::{FileChangeKind, FileChanged, Origin};
 use crate::workspace::documents::Counting;
 use crate::workspace::{Key, Roots, Snapshot, paths};
 
@@ -21,6 +19,7 @@ use super::lifecycle::{Gone, Parent};
 use super::outbox::Outbox;
 use super::protocol;
 use super::rooms::Rooms;
+use super::settings::{Layers, Scope, Watched};
 use super::sync::Asked;
 
 /// How far the conversation with the editor has come.
@@ -48,6 +47,8 @@ pub(super) struct Front {
     /// Comes before the names of our commands.
     pub command_prefix: String,
     repeatable: bool,
+    /// The user's own settings file, where there is to be one.
+    pub own: Option<Watched>,
     state: Mutex<State>,
     introduced: watch::Sender<Option<Introduced>>,
 }
@@ -58,29 +59,19 @@ struct Introduced {
     parent: Option<Parent>,
 }
 
-/// Whose settings they are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Scope {
-    /// The user's.
-    User,
-    /// The user's, with what a project's files say over them, and nobody can tell which is which: no command to run is
-    /// taken from these, for a repository is not the user.
-    Merged,
-}
-
 #[derive(Default)]
 pub(super) struct State {
     phase: Phase,
     /// The resyncs that have no answer yet.
     pub asked: Asked,
     /// The folders in the editor's order, by its spelling.
-    folders: Vec<(String, PathBuf)>,
+    pub folders: Vec<(String, PathBuf)>,
     /// Trusted folders that do not come from the editor's list of open ones.
-    trusted: Vec<PathBuf>,
+    pub trusted: Vec<PathBuf>,
     /// Whether every folder that is open is trusted.
-    trust_open: bool,
-    /// The user's settings, without what a project says over them.
-    user: Arc<Settings>,
+    pub trust_open: bool,
+    /// What says which settings are in force.
+    pub layers: Layers,
 }
 
 impl Front {
@@ -93,6 +84,7 @@ impl Front {
             tasks: TaskTracker::new(),
             command_prefix: options.command_prefix,
             repeatable: options.repeatable,
+            own: options.own_file.map(Watched::new),
             state: Mutex::default(),
             introduced: watch::Sender::new(None),
         };
@@ -144,6 +136,7 @@ impl Front {
         if client.options.is_object() {
             self.configure(&client.options, Scope::User);
         }
+        self.rooms.context.met(client.name.as_deref());
         self.introduced.send_replace(Some(Introduced { parent }));
     }
 
@@ -162,7 +155,11 @@ impl Front {
         match method {
             "textDocument/didOpen" => self.when_open(method, || self.opened(&params)),
             "textDocument/didChange" => self.when_open(method, || self.changed(&params)),
-            "textDocument/didSave" => self.when_open(method, || self.saved(&params)),
+            "textDocument/didSave" => self.when_open(method, || {
+                self.saved(&params);
+                let uri = params["textDocument"]["uri"].as_str().unwrap_or_default();
+                Arc::clone(&self.rooms.calls).file_changed(uri);
+            }),
             "textDocument/didClose" => self.when_open(method, || self.closed(&params)),
             "workspace/didChangeConfiguration" => self.reconfigured(&params),
             "workspace/didChangeWorkspaceFolders" => {
@@ -219,7 +216,7 @@ impl Front {
             for uri in removed {
                 let Some(at) = state.folders.iter().position(|(spelled, _)| spelled == uri) else { continue };
                 let (_, folder) = state.folders.remove(at);
-                if state.trust_open && !state.trusted.contains(&folder) {
+                if state.trust_open && !state.named(&folder) {
                     self.forget_trust(&folder);
                 }
             }
@@ -255,6 +252,10 @@ impl Front {
                     continue;
                 }
             };
+            Arc::clone(&self.rooms.calls).file_changed(&uri);
+            if uri.ends_with("mcp.json") {
+                self.rooms.calls.configured();
+            }
             self.rooms.sources.file_changed(&FileChanged { uri, kind, by: Origin::User });
         }
     }
@@ -266,6 +267,7 @@ impl Front {
         };
         let mut state = self.state();
         state.trusted.retain(|known| *known != folder);
+        state.layers.said(&folder, change.trusted);
         if change.trusted {
             state.trusted.push(folder.clone());
         }
@@ -273,6 +275,7 @@ impl Front {
     }
 
     fn reconfigured(self: &Arc<Self>, params: &Value) {
+        self.look_again();
         let settings = &params["settings"]["ropewalk"];
         if settings.is_object() {
             self.configure(settings, Scope::User);
@@ -288,49 +291,40 @@ impl Front {
         }
     }
 
-    fn configure(&self, sent: &Value, scope: Scope) {
-        let (mut settings, remarks) = Settings::parse(sent);
-        match scope {
-            Scope::User => self.state().user = Arc::new(settings.clone()),
-            // Of the user's own each time, so that what a project held back ends with that.
-            Scope::Merged => settings = settings.within(&Arc::clone(&self.state().user)),
-        }
-        for remark in remarks {
-            let words = format!("Ropewalk: setting {}: {}", remark.key, remark.message);
-            self.outbox.tell(News::Log(Loudness::Warning, words));
-        }
-        let rules = &settings.permissions;
-        for Fault { rule, why, holds_back } in Rules::read(&rules.allow, &rules.ask, &rules.deny).faults() {
-            let then = if *holds_back { "; until it is mended nothing is changed or run" } else { "" };
-            let words = format!("Ropewalk: the rule {rule:?} cannot be read: {why}{then}");
-            self.outbox.tell(News::Log(Loudness::Warning, words));
-        }
-        self.rooms.workspace.set_settings(Arc::new(settings));
-        self.tell_sources();
+    /// What descriptions of tools tell of folders, trust and settings is looked at anew.
+    fn describe_again(&self) {
+        Arc::clone(&self.rooms.calls).look_again();
     }
 
-    /// The language servers hear of new settings and folders.
-    fn tell_sources(&self) {
+    /// The language servers hear of new settings and folders, and so do descriptions of tools.
+    pub(super) fn tell_sources(&self) {
+        self.describe_again();
         let workspace = &self.rooms.workspace;
         self.rooms.sources.configure(workspace.settings(), &workspace.roots(), self.repeatable);
+        self.rooms.context.configured();
+        self.rooms.calls.configured();
     }
 
     /// Trusts a folder, or no longer.
-    fn set_trust(&self, folder: &Path, trusted: bool) {
+    pub(super) fn set_trust(&self, folder: &Path, trusted: bool) {
         info!(folder = %folder.display(), trusted, "trust");
         self.rooms.trust.set(folder, trusted);
         self.rooms.sources.trust_changed();
+        self.describe_again();
         if !trusted {
             self.rooms.calls.trust_ended(folder);
         }
+        self.rooms.calls.configured();
     }
 
-    /// A folder that was trusted because it was open is closed.
-    fn forget_trust(&self, folder: &Path) {
-        info!(folder = %folder.display(), "trust ends with the folder");
+    /// What a folder was trusted for is so no more.
+    pub(super) fn forget_trust(&self, folder: &Path) {
+        info!(folder = %folder.display(), "trust ends");
         self.rooms.trust.forget(folder);
         self.rooms.sources.trust_changed();
+        self.describe_again();
         self.rooms.calls.trust_ended(folder);
+        self.rooms.calls.configured();
     }
 
     fn folder(&self, uri: &str) -> Option<PathBuf> {

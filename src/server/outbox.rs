@@ -2,7 +2,11 @@
 //!
 //! The transport's own client is not used: it has no deadline, a queue of one, and falls over on a late answer.
 
+mod by_message;
+mod editor;
 mod news;
+
+pub(crate) use by_message::question;
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -11,7 +15,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use futures_util::Stream;
 use futures_util::sink::{Drain, drain};
 use serde::de::DeserializeOwned;
@@ -21,17 +24,12 @@ use tower_lsp::Loopback;
 use tower_lsp::jsonrpc::{Error, ErrorCode, Id, Request, Response};
 use tracing::{debug, warn};
 
-use crate::editor::{
-    Abilities, ApplyEdit, ApproveCall, ApproveDecision, ApproveParams, ApproveResult, AskError, Consent, EditReply,
-    Editor, FormatParams, FormatResult, News, Resync, Review, RunToolParams, RunToolResult, SaveParams, SaveResult,
-};
-use crate::permissions::visible;
+use crate::editor::{AskError, Ear};
 use crate::ports::Clock;
-use crate::text::TextEdit;
 
 use super::convert::Client;
 use super::messages::Question as Unreadable;
-use super::protocol;
+use super::stdio::Backlog;
 
 /// The sending side. Cheap to clone.
 #[derive(Clone)]
@@ -47,7 +45,9 @@ pub(super) struct Socket {
 struct Inner {
     queue: mpsc::UnboundedSender<Item>,
     clock: Arc<dyn Clock>,
+    backlog: Backlog,
     client: OnceLock<Client>,
+    ear: OnceLock<Ear>,
     next: AtomicI64,
     open: Mutex<Open>,
 }
@@ -83,6 +83,9 @@ impl Answer {
     }
 }
 
+/// An editor that has not read so much (bytes) of what it was sent is told only what it has to know.
+const BEHIND: usize = 1 << 20;
+
 /// Why a question ends whose answer was lost.
 const LOST: &str = "an answer of the editor's could not be read";
 
@@ -103,13 +106,15 @@ enum Item {
     Fence(oneshot::Sender<()>),
 }
 
-/// A new outbox and the side that goes to the transport.
-pub(super) fn outbox(clock: Arc<dyn Clock>) -> (Outbox, Socket) {
+/// A new outbox, whose messages end in what `backlog` counts, and the side that goes to the transport.
+pub(super) fn outbox(clock: Arc<dyn Clock>, backlog: Backlog) -> (Outbox, Socket) {
     let (sender, receiver) = mpsc::unbounded_channel();
     let inner = Arc::new(Inner {
         queue: sender,
         clock,
+        backlog,
         client: OnceLock::new(),
+        ear: OnceLock::new(),
         next: AtomicI64::new(1),
         open: Mutex::default(),
     });
@@ -215,141 +220,6 @@ impl Outbox {
         let answer = self.ask(method, params, deadline).await?;
         serde_json::from_value(answer)
             .map_err(|fault| AskError::Refused(format!("its answer to {method} cannot be read: {fault}")))
-    }
-
-    /// Consent by a message with buttons, one call after the other.
-    async fn approve_by_message(&self, params: ApproveParams) -> Result<ApproveResult, AskError> {
-        let mut decisions = Vec::with_capacity(params.calls.len());
-        for call in &params.calls {
-            let question = json!({
-                "type": 2,
-                "message": question(call),
-                "actions": [{ "title": ALLOW_ONCE }, { "title": ALLOW_SESSION }, { "title": DENY }],
-            });
-            let answer = self.ask("window/showMessageRequest", question, None).await?;
-            decisions.extend(consent(&answer).map(|decision| ApproveDecision {
-                call_id: call.call_id.clone(),
-                decision,
-                arguments: None,
-                feedback: None,
-            }));
-        }
-        Ok(ApproveResult { decisions })
-    }
-}
-
-const ALLOW_ONCE: &str = "Allow once";
-const ALLOW_SESSION: &str = "Allow in this session";
-const DENY: &str = "Deny";
-
-/// A call in words for a person; everything it reaches is named, and what cannot be seen is shown escaped.
-fn question(call: &ApproveCall) -> String {
-    let mut lines = vec![format!("Allow {}? {}", visible(&call.name), visible(&call.reason))];
-    lines.extend(call.targets.iter().map(|target| format!("  {}", visible(target))));
-    lines.extend(call.diff.iter().flat_map(|diff| diff.lines()).map(visible));
-    lines.join("\n")
-}
-
-/// The decision that a button means; a message that was closed is none, so that the call is denied and may be asked
-/// about again.
-fn consent(answer: &Value) -> Option<Consent> {
-    match answer.get("title").and_then(Value::as_str) {
-        Some(ALLOW_ONCE) => Some(Consent::Once),
-        Some(ALLOW_SESSION) => Some(Consent::Session),
-        Some(DENY) => Some(Consent::Deny),
-        _ => None,
-    }
-}
-
-#[async_trait]
-impl Editor for Outbox {
-    fn abilities(&self) -> Abilities {
-        self.client().abilities
-    }
-
-    async fn apply_edit(&self, edit: ApplyEdit, deadline: Duration) -> Result<EditReply, AskError> {
-        if !self.client().apply_edit {
-            return Err(AskError::Unsupported);
-        }
-        // Versioned also where `documentChanges` is not declared: Neovim does not declare it and honours it, and an edit
-        // without a version must never leave.
-        let params = json!({
-            "label": edit.label,
-            "edit": { "documentChanges": [{
-                "textDocument": { "uri": edit.uri, "version": edit.version },
-                "edits": edit.edits,
-            }] },
-        });
-        let answer = self.ask("workspace/applyEdit", params, Some(deadline)).await?;
-        Ok(EditReply {
-            applied: answer.get("applied").and_then(Value::as_bool).unwrap_or(false),
-            reason: answer.get("failureReason").and_then(Value::as_str).map(str::to_owned),
-        })
-    }
-
-    async fn resync(&self, uri: &str, deadline: Duration) -> Result<Resync, AskError> {
-        if !self.abilities().resync {
-            return Err(AskError::Unsupported);
-        }
-        self.ask_as(protocol::RESYNC, json!({ "uri": uri }), Some(deadline)).await
-    }
-
-    fn can_approve(&self) -> bool {
-        let client = self.client();
-        client.abilities.approve || client.message_actions
-    }
-
-    async fn approve(&self, params: ApproveParams) -> Result<ApproveResult, AskError> {
-        let client = self.client();
-        if client.abilities.approve {
-            self.ask_as(protocol::APPROVE, json!(params), None).await
-        } else if client.message_actions {
-            self.approve_by_message(params).await
-        } else {
-            Err(AskError::Unsupported)
-        }
-    }
-
-    async fn pull_diagnostics(&self, uri: &str, deadline: Duration) -> Result<(), AskError> {
-        if !self.abilities().diagnostics {
-            return Err(AskError::Unsupported);
-        }
-        self.ask(protocol::PULL_DIAGNOSTICS, json!({ "uri": uri }), Some(deadline)).await.map(|_| ())
-    }
-
-    async fn format(&self, uri: &str, version: i32, deadline: Duration) -> Result<Option<Vec<TextEdit>>, AskError> {
-        if !self.abilities().format {
-            return Err(AskError::Unsupported);
-        }
-        let params = FormatParams { uri: uri.to_owned(), version };
-        let answer: Option<FormatResult> = self.ask_as(protocol::FORMAT, json!(params), Some(deadline)).await?;
-        Ok(answer.and_then(|answer| answer.edits))
-    }
-
-    async fn save(&self, uris: &[String], deadline: Duration) -> Result<SaveResult, AskError> {
-        if !self.abilities().save {
-            return Err(AskError::Unsupported);
-        }
-        let params = SaveParams { uris: uris.to_vec() };
-        let answer: Option<SaveResult> = self.ask_as(protocol::SAVE, json!(params), Some(deadline)).await?;
-        Ok(answer.unwrap_or_default())
-    }
-
-    async fn run_tool(&self, params: RunToolParams, deadline: Duration) -> Result<RunToolResult, AskError> {
-        if !self.abilities().run_tool {
-            return Err(AskError::Unsupported);
-        }
-        self.ask_as(protocol::RUN_TOOL, json!(params), Some(deadline)).await
-    }
-
-    fn tell(&self, news: News) {
-        let client = self.client();
-        if matches!(news, News::Changes(_)) && client.refreshes_lenses && client.abilities.review == Review::Lens {
-            self.ask_inline("workspace/codeLens/refresh", Value::Null, Box::new(|_| {}));
-        }
-        if let Some((method, params)) = news::message(news, client.abilities.events) {
-            self.notify(method, params);
-        }
     }
 }
 
@@ -472,10 +342,11 @@ mod tests {
     use futures_util::{FutureExt as _, StreamExt as _};
 
     use super::*;
+    use crate::editor::{ApplyEdit, Editor as _};
     use crate::ports::SystemClock;
 
     fn pair() -> (Outbox, Outgoing) {
-        let (outbox, socket) = outbox(Arc::new(SystemClock));
+        let (outbox, socket) = outbox(Arc::new(SystemClock), Backlog::default());
         (outbox, socket.split().0)
     }
 

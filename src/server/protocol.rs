@@ -17,8 +17,9 @@ use crate::dispatch::{
     UnregisterToolsResult,
 };
 use crate::editor::{
-    ApprovalsChanged, ApproveParams, ApproveResult, ChangesChanged, FileChanged, FormatParams, FormatResult, JobInfo,
-    JobsChanged, ModeChanged, Resync, RunToolParams, RunToolResult, SaveParams, SaveResult, TodosChanged, ToolEvent,
+    ApprovalsChanged, ApproveParams, ApproveResult, AskParams, AskResult, ChangesChanged, ElicitAnswer, ElicitParams,
+    FileChanged, FormatParams, FormatResult, JobInfo, JobsChanged, ModeChanged, Resync, RunAgentParams, RunAgentResult,
+    RunToolParams, RunToolResult, SampleAnswer, SampleParams, SaveParams, SaveResult, TodosChanged, ToolEvent,
     ToolsChanged,
 };
 use crate::jobs::JobOutput;
@@ -64,6 +65,8 @@ pub const REJECT: &str = "ropewalk/reject";
 pub const CHANGES_CHANGED: &str = "ropewalk/changesChanged";
 /// `ropewalk/approve`
 pub const APPROVE: &str = "ropewalk/approve";
+/// `ropewalk/ask`
+pub const ASK: &str = "ropewalk/ask";
 /// `ropewalk/approvalsChanged`
 pub const APPROVALS_CHANGED: &str = "ropewalk/approvalsChanged";
 /// `ropewalk/callTools`
@@ -121,8 +124,14 @@ pub const MODE_CHANGED: &str = "ropewalk/modeChanged";
 pub const REGISTER_TOOLS: &str = "ropewalk/registerTools";
 /// `ropewalk/unregisterTools`
 pub const UNREGISTER_TOOLS: &str = "ropewalk/unregisterTools";
+/// `ropewalk/runAgent`
+pub const RUN_AGENT: &str = "ropewalk/runAgent";
 /// `ropewalk/runTool`
 pub const RUN_TOOL: &str = "ropewalk/runTool";
+/// `ropewalk/elicit`
+pub const ELICIT: &str = "ropewalk/elicit";
+/// `ropewalk/sample`
+pub const SAMPLE: &str = "ropewalk/sample";
 /// `ropewalk/toolsChanged`
 pub const TOOLS_CHANGED: &str = "ropewalk/toolsChanged";
 
@@ -202,6 +211,7 @@ pub const METHODS: &[Method] = &[
     request::<AcceptParams, AcceptResult>(ACCEPT, Direction::ToSidecar),
     notification::<ApprovalsChanged>(APPROVALS_CHANGED, Direction::ToEditor),
     request::<ApproveParams, ApproveResult>(APPROVE, Direction::ToEditor),
+    request::<AskParams, AskResult>(ASK, Direction::ToEditor),
     request::<CallParams, CallResult>(CALL_TOOL, Direction::ToSidecar),
     request::<BatchParams, BatchResult>(CALL_TOOLS, Direction::ToSidecar),
     request::<CancelParams, CancelResult>(CANCEL, Direction::ToSidecar),
@@ -216,6 +226,7 @@ pub const METHODS: &[Method] = &[
     notification::<DidChangeTrustParams>(DID_CHANGE_TRUST, Direction::ToSidecar),
     request::<DidShowParams, DidShowResult>(DID_SHOW, Direction::ToSidecar),
     request::<DocumentTextParams, DocumentText>(DOCUMENT_TEXT, Direction::ToSidecar),
+    request::<ElicitParams, ElicitAnswer>(ELICIT, Direction::ToEditor),
     request::<EndTurnParams, ()>(END_TURN, Direction::ToSidecar),
     notification::<FilesChangedParams>(FILES_CHANGED, Direction::ToEditor),
     request::<ForgetParams, ForgetResult>(FORGET, Direction::ToSidecar),
@@ -236,7 +247,9 @@ pub const METHODS: &[Method] = &[
     request::<RejectParams, RejectResult>(REJECT, Direction::ToSidecar),
     request::<SessionRef, CloseResult>(RESET_SESSION, Direction::ToSidecar),
     request::<DocumentParams, Resync>(RESYNC, Direction::ToEditor),
+    request::<RunAgentParams, RunAgentResult>(RUN_AGENT, Direction::ToEditor),
     request::<RunToolParams, RunToolResult>(RUN_TOOL, Direction::ToEditor),
+    request::<SampleParams, SampleAnswer>(SAMPLE, Direction::ToEditor),
     request::<SaveParams, SaveResult>(SAVE, Direction::ToEditor),
     request::<SetModeParams, Effective>(SET_MODE, Direction::ToSidecar),
     request::<SettleParams, SettleResult>(SETTLE, Direction::ToSidecar),

@@ -2,7 +2,7 @@
 //! can be tested with doubles that record what they saw.
 
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -15,7 +15,7 @@ use crate::dispatch::review::{ChangesParams, ChangesResult, KeepResult, ListChan
 use crate::dispatch::{AcceptParams, AcceptResult, RejectParams, RejectResult};
 use crate::dispatch::{
     BatchParams, BatchResult, CallParams, CallResult, Dispatch, ListToolsParams, ListedTool, OutputParams, OutputText,
-    PreviewResult, RegisterToolsParams, RegisterToolsResult, SessionAnswer, ToolInfo, ToolInputParams,
+    OwnSettings, PreviewResult, RegisterToolsParams, RegisterToolsResult, SessionAnswer, ToolInfo, ToolInputParams,
     UnregisterToolsParams, UnregisterToolsResult,
 };
 use crate::editor::FileChanged;
@@ -26,7 +26,7 @@ use crate::sessions::requests::SessionRequest;
 use crate::tool::{ErrorKind, ToolError};
 use crate::workspace::{Roots, Target, Workspace};
 
-use super::protocol::DidChangeContextParams;
+use super::context::Context;
 
 /// A call that has its place in the order of its session.
 pub struct Begun {
@@ -121,9 +121,21 @@ pub trait Calls: Send + Sync + 'static {
     }
     /// A file changed, by whomever.
     fn world_changed(&self) {}
+    /// The folders, what is trusted or the settings are others now: what descriptions of tools tell of them may be too.
+    fn look_again(self: Arc<Self>) {}
+    /// A file changed (its URI), by whomever.
+    fn file_changed(self: Arc<Self>, uri: &str) {
+        let _ = uri;
+    }
+    /// The settings, the folders, trust in them, or files that name servers are others.
+    fn configured(&self) {}
     /// A folder is not trusted any more: what goes on there in the background ends.
     fn trust_ended(&self, folder: &Path) {
         let _ = folder;
+    }
+    /// Calls are judged by what the user's own settings file says at that moment.
+    fn heed(&self, own: OwnSettings) {
+        let _ = own;
     }
     /// A piece of a call's arguments, as the model writes them. Applied at once, in order.
     fn tool_input(&self, piece: ToolInputParams) {
@@ -171,23 +183,8 @@ pub struct Rooms {
     pub calls: Arc<dyn Calls>,
     /// Knows about problems.
     pub sources: Arc<dyn Sources>,
-    /// What the user looks at, as far as the editor has said.
+    /// What the editor has said of itself, and what the user looks at there.
     pub context: Arc<Context>,
-}
-
-/// What the user looks at.
-#[derive(Debug, Default)]
-pub struct Context(RwLock<DidChangeContextParams>);
-
-impl Context {
-    /// What the editor said last.
-    pub fn now(&self) -> DidChangeContextParams {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    pub(super) fn set(&self, context: DidChangeContextParams) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = context;
-    }
 }
 
 impl Rooms {
@@ -244,6 +241,10 @@ impl Calls for Dispatch {
         Dispatch::trust_ended(self, folder);
     }
 
+    fn heed(&self, own: OwnSettings) {
+        Dispatch::heed(self, own);
+    }
+
     fn idle(self: Arc<Self>) -> BoxFuture<'static, ()> {
         async move { Dispatch::idle(&self).await }.boxed()
     }
@@ -294,6 +295,18 @@ impl Calls for Dispatch {
 
     fn world_changed(&self) {
         Dispatch::world_changed(self);
+    }
+
+    fn look_again(self: Arc<Self>) {
+        Dispatch::look_again(&self);
+    }
+
+    fn file_changed(self: Arc<Self>, uri: &str) {
+        Dispatch::file_changed(&self, uri);
+    }
+
+    fn configured(&self) {
+        Dispatch::configured(self);
     }
 
     fn tool_input(&self, piece: ToolInputParams) {

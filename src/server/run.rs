@@ -7,8 +7,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tower_lsp::{LspService, Server};
 use tracing::{info, warn};
 
+use crate::bridge::Bridge;
 use crate::editor::{Editor, Loudness, News};
 use crate::ports::Ports;
+use crate::tool::Door;
 
 use super::backend::Backend;
 use super::front::Front;
@@ -27,25 +29,32 @@ where
 {
     let (state_dir, repeatable) = (options.state_dir.clone(), options.repeatable);
     let clock = Arc::clone(&ports.clock);
-    let mut kept = None;
+    let (meeting, announces) = (options.meeting.clone(), !repeatable);
+    let (mut kept, mut bridge) = (None, None);
     let code = serve_with(input, output, ports.clone(), options, |editor| {
         let parts = assemble(ports, Arc::clone(&editor));
         if let Some(folder) = state_dir.as_deref().filter(|_| !repeatable) {
             let complain = move |words| editor.tell(News::Log(Loudness::Warning, words));
             parts.sessions.keep_in(folder, Arc::clone(&parts.ports.clock), Box::new(complain));
         }
-        if let Some(folder) = &state_dir {
-            parts.dispatch.spill_to(folder, &parts.ports);
-        }
+        parts.dispatch.spill_to(state_dir.as_deref(), &parts.ports);
         parts.workspace.set_state_dir(state_dir);
         kept = Some((Arc::clone(&parts.sessions), Arc::clone(&parts.workspace), Arc::clone(&parts.dispatch)));
-        Rooms::of(&parts)
+        let rooms = Rooms::of(&parts);
+        bridge = meeting.map(|folder| Bridge::open(&rooms, &parts, folder, announces));
+        if let Some(bridge) = &bridge {
+            parts.dispatch.set_door(Arc::clone(bridge) as Arc<dyn Door>);
+        }
+        rooms
     })
     .await;
+    if let Some(bridge) = bridge {
+        bridge.close();
+    }
     if let Some((sessions, workspace, dispatch)) = kept {
         dispatch.keep_review();
         tokio::select! {
-            _ = async { tokio::join!(sessions.flush(), workspace.rest()) } => {}
+            _ = async { tokio::join!(sessions.flush(), workspace.rest(), dispatch.forget_outputs()) } => {}
             () = clock.sleep(lifecycle::STORE_GRACE) => warn!("not everything that sessions remember was written"),
         }
     }
@@ -60,14 +69,16 @@ where
     F: FnOnce(Arc<dyn Editor>) -> Rooms,
 {
     let gone = Gone::new();
-    let (outbox, socket) = outbox(Arc::clone(&ports.clock));
+    let backlog = stdio::Backlog::default();
+    let (outbox, socket) = outbox(Arc::clone(&ports.clock), backlog.clone());
     let rooms = rooms(Arc::new(outbox.clone()));
     let signals = options.signals;
     let front = Arc::new(Front::new(rooms, outbox, gone.clone(), options));
+    front.heed_own_settings();
 
     let (service, unused) = LspService::new(|_| Backend::new(Arc::clone(&front)));
     drop(unused);
-    let (writer, drain) = stdio::output(gone.clone());
+    let (writer, drain) = stdio::output(gone.clone(), backlog);
     let inbox = stdio::Inbox::default();
     let serving = Server::new(stdio::Input::new(input, inbox.clone(), gone.clone()), writer, socket)
         .concurrency_level(usize::MAX)

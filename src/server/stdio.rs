@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
@@ -110,31 +111,54 @@ impl<R: AsyncRead + Unpin> AsyncRead for Input<R> {
     }
 }
 
+/// What was written to the editor and it has not read. Cheap to clone.
+#[derive(Clone, Default)]
+pub(super) struct Backlog(Arc<AtomicUsize>);
+
+impl Backlog {
+    /// So many bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn grows(&self, bytes: usize) {
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn shrinks(&self, bytes: usize) {
+        self.0.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
 /// What the transport writes to: a queue without a bound, so that an editor that does not read never stops the reading
 /// of what it sends.
 pub(super) struct Output {
     queue: Option<mpsc::UnboundedSender<Vec<u8>>>,
     closed: Arc<Mutex<bool>>,
+    backlog: Backlog,
 }
 
 /// The other end of [`Output`].
 pub(super) struct Drain {
     queue: mpsc::UnboundedReceiver<Vec<u8>>,
     closed: Arc<Mutex<bool>>,
+    backlog: Backlog,
     gone: Gone,
 }
 
-/// A queue for the output.
-pub(super) fn output(gone: Gone) -> (Output, Drain) {
+/// A queue for the output; `backlog` counts what is in it.
+pub(super) fn output(gone: Gone, backlog: Backlog) -> (Output, Drain) {
     let (sender, receiver) = mpsc::unbounded_channel();
     let closed = Arc::new(Mutex::new(false));
-    (Output { queue: Some(sender), closed: Arc::clone(&closed) }, Drain { queue: receiver, closed, gone })
+    let output = Output { queue: Some(sender), closed: Arc::clone(&closed), backlog: backlog.clone() };
+    (output, Drain { queue: receiver, closed, backlog, gone })
 }
 
 impl AsyncWrite for Output {
     fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let closed = *self.closed.lock().unwrap_or_else(PoisonError::into_inner);
         if let (false, Some(queue)) = (closed, &self.queue) {
+            self.backlog.grows(bytes.len());
             // An error means that the drain has ended, so that nobody reads any more.
             let _ = queue.send(bytes.to_vec());
         }
@@ -169,6 +193,27 @@ impl Drain {
                 self.gone.fire(Reason::OutputClosed);
                 return;
             }
+            self.backlog.shrinks(bytes.len());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_the_editor_has_not_read_is_counted() {
+        let backlog = Backlog::default();
+        let (mut output, drain) = output(Gone::new(), backlog.clone());
+        output.write_all(&[b'x'; 1000]).await.unwrap();
+        assert_eq!(backlog.bytes(), 1000);
+        let (writer, mut reader) = tokio::io::duplex(10);
+        drop(output);
+        let mut read = Vec::new();
+        let ((), count) = tokio::join!(drain.run(writer), reader.read_to_end(&mut read));
+        assert_eq!((count.unwrap(), backlog.bytes()), (1000, 0));
     }
 }

@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex};
 
 use crate::ports::Clock;
 
+use super::memories::Memories;
 use super::parts::Parts;
 use super::shelf::Shelf;
 use super::standing::Standing;
 use super::store::{Complain, Store};
-use super::{DEFAULT_SESSION, Session, lock};
+use super::{DEFAULT_SESSION, Session, kin, lock};
 
 /// So many sessions without an open call are remembered, besides the default one; beyond that the longest idle is
 /// dropped. Each may hold many megabytes of outputs.
@@ -56,6 +57,8 @@ pub(super) struct All {
     keeping: Keeping,
     /// What counts for good, by workspace folder.
     standing: BTreeMap<String, Arc<Standing>>,
+    /// What is noted for later, by workspace folder.
+    memories: BTreeMap<String, Arc<Memories>>,
     /// Counts what is done with sessions: a clock that orders them.
     uses: u64,
 }
@@ -81,6 +84,7 @@ impl Sessions {
         let mut all = lock(&self.all);
         all.keeping = Keeping::Later(folder.to_owned(), clock, complain);
         all.standing.clear();
+        all.memories.clear();
     }
 
     /// Comes back once everything that is to be kept has been written, or cannot be.
@@ -112,35 +116,14 @@ impl Sessions {
     /// first of the workspace, or nothing). It counts as busy for as long as what is returned is held. Also the names of
     /// the sessions that were dropped to make room: the longest idle ones.
     pub fn open(&self, id: Option<&str>, root: impl FnOnce() -> String) -> (Arc<Session>, Vec<String>) {
-        let id = id.unwrap_or(DEFAULT_SESSION);
         let mut all = lock(&self.all);
-        all.uses += 1;
-        let used = all.uses;
-        if let Some(known) = all.open.get_mut(id) {
-            known.used = used;
-            return (Arc::clone(&known.session), Vec::new());
-        }
-        let store = all.keeping.store();
-        // Asked for before the session, so that it is here before.
-        let standing = all.standing(&root(), store.as_ref());
-        let session = match store {
-            None => Arc::new(Session::with(id, standing, Parts::here(), None)),
-            Some(store) => {
-                let session = Arc::new(Session::with(id, standing, Parts::awaited(), Some(store.clone())));
-                let restored = Arc::downgrade(&session);
-                store.load(
-                    session.owner(),
-                    Box::new(move |parts| {
-                        if let Some(session) = restored.upgrade() {
-                            session.restore(Some(parts));
-                        }
-                    }),
-                );
-                session
-            }
-        };
-        all.open.insert(id.to_owned(), Known { session: Arc::clone(&session), used });
-        (session, all.dropped())
+        let mut found = None;
+        let mut root = Some(root);
+        let mut place = || found.get_or_insert_with(|| root.take().map(|root| root()).unwrap_or_default()).clone();
+        let before = all.open.len();
+        let session = all.opened(id.unwrap_or(DEFAULT_SESSION), &mut place);
+        let dropped = if all.open.len() > before { all.dropped() } else { Vec::new() };
+        (session, dropped)
     }
 
     /// Closes a session: what is kept of it stays, and comes back when it is opened again. Answers whether it was open.
@@ -156,6 +139,15 @@ impl Sessions {
     /// Whether this very session is the open one of its name.
     pub fn is_open(&self, session: &Arc<Session>) -> bool {
         lock(&self.all).open.get(&session.id).is_some_and(|known| Arc::ptr_eq(&known.session, session))
+    }
+
+    /// The open sessions that work for one, perhaps through others; sorted, each behind those that work for it.
+    pub fn below(&self, id: &str) -> Vec<Arc<Session>> {
+        let all = lock(&self.all);
+        let below = all.open.values().filter(|known| kin::is_below(&known.session.id, id));
+        let mut below: Vec<Arc<Session>> = below.map(|known| Arc::clone(&known.session)).collect();
+        below.sort_by(|a, b| (kin::depth(&b.id), &a.id).cmp(&(kin::depth(&a.id), &b.id)));
+        below
     }
 
     /// The names of the open sessions that share what counts for good with this one, sorted; it is one of them.
@@ -181,6 +173,42 @@ impl Sessions {
 }
 
 impl All {
+    /// The session of a name, opened if it is not; and before it those that it works for, so that what was kept of them is
+    /// here before. `root` is asked only for one that is not open.
+    fn opened(&mut self, id: &str, root: &mut dyn FnMut() -> String) -> Arc<Session> {
+        let above = kin::parent(id).map(|above| self.opened(above, root));
+        self.uses += 1;
+        let used = self.uses;
+        if let Some(known) = self.open.get_mut(id) {
+            known.used = used;
+            return Arc::clone(&known.session);
+        }
+        let store = self.keeping.store();
+        // Asked for before the session, so that it is here before.
+        let root = root();
+        let standing = self.standing(&root, store.as_ref());
+        let memories = self.memories(&root, store.as_ref());
+        let session = match store {
+            None => Arc::new(Session { memories, above, ..Session::with(id, standing, Parts::here(), None) }),
+            Some(store) => {
+                let session = Session::with(id, standing, Parts::awaited(), Some(store.clone()));
+                let session = Arc::new(Session { memories, above, ..session });
+                let restored = Arc::downgrade(&session);
+                store.load(
+                    session.owner(),
+                    Box::new(move |parts| {
+                        if let Some(session) = restored.upgrade() {
+                            session.restore(Some(parts));
+                        }
+                    }),
+                );
+                session
+            }
+        };
+        self.open.insert(id.to_owned(), Known { session: Arc::clone(&session), used });
+        session
+    }
+
     /// What counts for good in a workspace folder.
     fn standing(&mut self, root: &str, store: Option<&Store>) -> Arc<Standing> {
         if let Some(known) = self.standing.get(root) {
@@ -193,6 +221,12 @@ impl All {
         }
         self.standing.insert(root.to_owned(), Arc::clone(&standing));
         standing
+    }
+
+    /// What is noted for later of a workspace folder. What is kept of it comes with the first look.
+    fn memories(&mut self, root: &str, store: Option<&Store>) -> Arc<Memories> {
+        let new = || Arc::new(Memories::new(root, store.cloned()));
+        Arc::clone(self.memories.entry(root.to_owned()).or_insert_with(new))
     }
 
     /// Drops the longest idle sessions beyond [`MAX_IDLE`], and names them.

@@ -203,6 +203,28 @@ pub struct Status {
     pub guards: Vec<TurnStatus>,
     /// Where it is kept.
     pub store: StoreState,
+    /// The MCP servers, sorted by name; then what names some and cannot be read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mcp: Vec<McpStatus>,
+}
+
+/// How an MCP server does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpStatus {
+    /// Its name; absent: all of what `from` names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Who named it: the user's settings, or a file.
+    pub from: String,
+    /// `idle` (nobody has needed it), `asked` (a person has yet to say whether it may start), `refused`, `starting`, `ready`,
+    /// `failed`, or `broken` (its settings cannot be read).
+    pub state: String,
+    /// Why, or what is odd about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// How many tools it has.
+    pub tools: usize,
 }
 
 /// What the guards hold against a turn.

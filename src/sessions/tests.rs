@@ -1,8 +1,9 @@
 //! Sessions: opened once, dropped when idle, brought back in order.
 
 use super::*;
+use crate::config::{Mode, Settings};
 use crate::editor::TodoStatus;
-use crate::outputs::NewOutput;
+use crate::outputs::{Index, NewOutput, Spilled};
 use crate::ports::SystemClock;
 
 fn open(sessions: &Sessions, id: Option<&str>) -> (Arc<Session>, Vec<String>) {
@@ -120,7 +121,7 @@ fn tools_are_narrowed() {
         (Some(&["read"][..]), &["read"][..], false),
         (None, &["edit"][..], true),
     ] {
-        let policy = ToolPolicy { enable: enable.map(owned), disable: owned(disable) };
+        let policy = ToolPolicy { enable: enable.map(owned), disable: owned(disable), within: None };
         assert_eq!(policy.allows(["read", "read_file"].into_iter()), allowed, "{policy:?}");
     }
 }
@@ -188,6 +189,7 @@ fn what_is_still_being_written_when_a_session_is_reset_is_of_none_of_its_outputs
     assert_eq!(session.reset(), Vec::<PathBuf>::new());
     let after = put("b");
     let path = PathBuf::from("/state/outputs/a");
-    assert_eq!(session.outputs().written(before, Some(path.clone())), [path], "nobody wants it");
+    let file = Some(Spilled::in_file(path.clone(), Index::default()));
+    assert_eq!(session.outputs().written(before, file, 1 << 20), [path], "nobody wants it");
     assert!(session.outputs().wants(after));
 }

@@ -9,6 +9,10 @@ use serde_json::{Map, Number, Value};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::config::Settings;
+use crate::permissions::Trust;
+use crate::workspace::Workspace;
+
 use super::{Access, AnyTool, Context, ErrorKind, Outcome, Plan, Tool, ToolError, Traits};
 
 /// A typed tool behind the erased trait. Its schema is made once.
@@ -161,7 +165,15 @@ impl<T: Tool> AnyTool for Erased<T> {
     }
 
     fn description(&self) -> String {
-        self.description.clone()
+        format!("{}{}", self.description, self.tool.adds())
+    }
+
+    fn look_again(&self, workspace: &Workspace, trust: &Trust) -> bool {
+        self.tool.look_again(workspace, trust)
+    }
+
+    fn looks_at(&self, name: &str) -> bool {
+        self.tool.looks_at(name)
     }
 
     fn schema(&self) -> Value {
@@ -170,6 +182,14 @@ impl<T: Tool> AnyTool for Erased<T> {
 
     fn access(&self, arguments: &Value) -> Access {
         typed(arguments).map(|arguments| self.tool.access(&arguments)).unwrap_or_default()
+    }
+
+    fn access_in(&self, arguments: &Value, settings: &Settings) -> Access {
+        typed(arguments).map(|arguments| self.tool.access_in(&arguments, settings)).unwrap_or_default()
+    }
+
+    fn usable(&self, settings: &Settings) -> bool {
+        self.tool.usable(settings)
     }
 
     fn validate(&self, arguments: &Value) -> Result<(), ToolError> {

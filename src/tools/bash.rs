@@ -8,7 +8,6 @@ mod unsaved;
 mod watch;
 mod words;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::outputs::{Gather, Gathered, Long, NewOutput, classify};
+use crate::outputs::{Gather, Gathered, NewOutput, classify};
 use crate::process::{Command, Input};
 use crate::tool::{Access, Capability, Content, Context, ErrorKind, Failed, Outcome, Tool, ToolError, Traits};
 
@@ -251,7 +250,7 @@ async fn in_background(
     let mut begun = Told { notes: std::mem::take(&mut told.notes), unseen: told.unseen.clone(), ..Told::default() };
     let id = jobs.start(&session, &label, move |job| async move {
         if let Some(folder) = &folder {
-            job.runs_in(folder);
+            job.runs_in(folder, &context.footing);
         }
         let limits = Limits { timeout: timeout_ms.map(Duration::from_millis), grace: JOB_GRACE, cancel: &job.stop };
         let gather = Gather::new(context.spill.clone(), &context.session.id);
@@ -273,7 +272,7 @@ async fn in_background(
             keep(gathered, &job.id(), &call, &line, &context);
             words = format!("{words}; its output is kept: id \"{}\"", job.id());
         } else {
-            discard(gathered, &context);
+            context.discard(gathered);
         }
         if good { Ok(words) } else { Err(words) }
     });
@@ -288,35 +287,15 @@ async fn in_background(
 
 /// Keeps the output of a job under the job's name.
 fn keep(gathered: Gathered, id: &str, call: &str, line: &str, context: &Context) {
-    let new = |text: Arc<str>| NewOutput {
+    let new = NewOutput {
         id: id.to_owned(),
         call_id: call.to_owned(),
         tool: Bash::TRAITS.name.to_owned(),
-        text,
+        text: Arc::from(""),
         external: None,
         kind: Some(classify(line)),
     };
-    let limit = context.workspace.settings().output.kept_bytes;
-    let remove = match gathered {
-        Gathered::Text(text) => context.session.outputs().put(new(text.into()), limit, false).remove,
-        Gathered::Long(Long { path, bytes, .. }) => context.session.outputs().put_file(new(Arc::from("")), path, bytes),
-    };
-    remove_files(remove, context);
-}
-
-/// Of a session that is gone nothing is kept.
-fn discard(gathered: Gathered, context: &Context) {
-    if let Gathered::Long(long) = gathered {
-        remove_files(vec![long.path], context);
-    }
-}
-
-fn remove_files(files: Vec<PathBuf>, context: &Context) {
-    if let Some(place) = context.spill.clone()
-        && !files.is_empty()
-    {
-        tokio::task::spawn_blocking(move || place.remove(&files));
-    }
+    context.keep(gathered, new);
 }
 
 #[cfg(test)]

@@ -272,7 +272,7 @@ async fn start(arguments: &Arguments, context: &Context) -> Result<Outcome, Tool
     let line = arguments.command.clone().unwrap_or_default();
     let prepared = shell::prepared(&line, arguments.workdir.as_deref(), Input::Open, context).await?;
     let label = words::label(arguments.description.as_deref(), &line);
-    let folder = prepared.command.launch.dir.clone();
+    let (folder, footing) = (prepared.command.launch.dir.clone(), context.footing.clone());
     let command = shell::started(&prepared.command, context)?;
     let (timeout, remark) = arguments.timeout();
     let clock = Arc::clone(&context.workspace.ports.clock);
@@ -280,7 +280,7 @@ async fn start(arguments: &Arguments, context: &Context) -> Result<Outcome, Tool
     let new = New { label: &label, limit: RUNNING, grace: tend::GRACE + AFTER_FORCE };
     let started = context.jobs.monitor(session, new, move |job, notes| {
         if let Some(folder) = &folder {
-            job.runs_in(folder);
+            job.runs_in(folder, &footing);
         }
         tend::tend(job, command, notes, timeout.map(Duration::from_millis), clock)
     });
@@ -348,7 +348,13 @@ async fn write(arguments: &Arguments, context: &Context) -> Result<Outcome, Tool
                 format!("Monitor {id} could not be written to: {error}. It may have read only a part, or nothing.");
             return Err(ToolError::new(ErrorKind::Failed, message));
         }
-        Some(Err(_)) => return Err(closed()),
+        Some(Err(_)) => {
+            let message = format!(
+                "Monitor {id} ended, or its input was closed, before it had taken the text. It may have read only a part, or \
+                 nothing."
+            );
+            return Err(ToolError::new(ErrorKind::Unavailable, message));
+        }
         None => format!("Monitor {id} has not read all of the {bytes} bytes yet; it gets them when it does.{closes}"),
     };
     Ok(said(told, json!({ "id": id, "bytes": bytes, "taken": taken.is_some() })))

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::outputs::{Ask, Mode, Pattern, external, load, look, unknown};
+use crate::outputs::{Ask, Mode, Pattern, external, look, open, unknown};
 use crate::tool::{Access, Content, Context, ErrorKind, Outcome, Tool, ToolError, Traits, ViewOf};
 
 /// So many lines, when the call does not say.
@@ -133,12 +133,15 @@ impl Tool for Output {
         let room = context.budget.saturating_sub(tags);
         let room = room - room / LEFT;
         let (disk, kept) = (Arc::clone(&context.workspace.ports.disk), found.kept.clone());
+        // It ends with the call, however that ends.
+        let cancel = context.cancel.child_token();
+        let _ends = cancel.clone().drop_guard();
+        let stop = cancel.clone();
         let looking = tokio::task::spawn_blocking(move || {
-            load(&*disk, &found).map(|text| {
-                let looked = look(&text, &arguments.ask(), room);
-                let whole = looked.next.is_none() && looked.text.len() >= text.len();
-                (looked, whole)
-            })
+            let mut source = open(&*disk, &found)?;
+            let looked = look(&mut source, &arguments.ask(), room, &|| stop.is_cancelled())?;
+            let whole = looked.next.is_none() && looked.text.len() as u64 >= source.bytes();
+            std::io::Result::Ok((looked, whole))
         });
         let failed = |what: String| {
             ToolError::new(
@@ -149,8 +152,12 @@ impl Tool for Output {
                 ),
             )
         };
-        let (mut looked, whole) =
-            looking.await.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))?;
+        let (mut looked, whole) = looking.await.map_err(|error| failed(error.to_string()))?.map_err(|error| {
+            if cancel.is_cancelled() {
+                return ToolError::new(ErrorKind::Cancelled, "Cancelled while the output was looked at.".to_owned());
+            }
+            failed(error.to_string())
+        })?;
         looked.remark = format!("output {}: {}", kept.id, looked.remark);
         Ok(Outcome {
             content: vec![Content::text(looked.told())],
@@ -164,6 +171,7 @@ impl Tool for Output {
             })),
             kind: kept.kind,
             external: kept.external,
+            beside: Vec::new(),
             failed: None,
             long: None,
             view_of: Some(ViewOf { id: kept.id, total_bytes: kept.bytes, truncated: !whole }),

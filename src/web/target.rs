@@ -59,6 +59,14 @@ pub struct Origin {
     pub port: u16,
 }
 
+impl Origin {
+    /// Reads an origin as settings name it: a URL, of which nothing but the machine and its port counts.
+    pub fn read(text: &str) -> Option<Origin> {
+        let url = Url::parse(text.trim()).ok()?;
+        if matches!(url.scheme(), "http" | "https") { origin(&url) } else { None }
+    }
+}
+
 /// Why something is not fetched, for the model: what came, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused(pub String);

@@ -5,6 +5,7 @@
 
 mod format;
 mod lsp;
+mod mcp;
 mod nvim;
 mod optional;
 mod servers;

@@ -63,6 +63,11 @@ fn listed(file: &str, tests: &[&str]) {
     assert_eq!(ended.stdout.lines().collect::<Vec<_>>(), tests, "{}", ended.stderr);
 }
 
+scenarios! { bridge:
+    an_agent_edits_an_unsaved_buffer_and_sees_its_diagnostics,
+    an_agent_that_is_not_let_in_gets_nothing,
+}
+
 scenarios! { documents:
     chaos_dos,
     chaos_mixed,

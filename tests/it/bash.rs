@@ -230,6 +230,89 @@ async fn where_that_is_wanted_they_are_saved_first() {
 }
 
 #[tokio::test]
+async fn what_was_saved_is_seen_on_the_disk_whatever_the_editor_answers() {
+    let mut desk = Desk::new(json!({ "saveBeforeBash": true })).await;
+    let (uri, file) = (desk.uri("a.txt"), desk.root.join("a.txt"));
+    desk.editor.open(&uri, "one\n");
+    // It was saved, and the user typed on before the editor said so: the command saw what it was to see.
+    desk.editor.splice(&uri, 0..3, "two");
+    let id = desk.begin(json!({ "command": "cat a.txt" })).await;
+    let (save, _) = desk.editor.asked("ropewalk/save").await;
+    SystemDisk.overwrite(&file, b"two\n").unwrap();
+    desk.editor.notify("textDocument/didSave", json!({ "textDocument": { "uri": uri } }));
+    desk.editor.splice(&uri, 0..3, "six");
+    desk.editor.respond(&save, json!({ "failed": [] }));
+    let words = "two\n[it read the disk, and did not see the unsaved text of a.txt]\nexit code 0";
+    assert_eq!(told(&desk.editor.result(id).await), ("ok", words));
+    // It was saved, and the editor broke down over the answer.
+    let id = desk.begin(json!({ "command": "cat a.txt" })).await;
+    let (save, _) = desk.editor.asked("ropewalk/save").await;
+    SystemDisk.overwrite(&file, b"six\n").unwrap();
+    desk.editor.send(&json!({ "jsonrpc": "2.0", "id": save, "error": { "code": -32603, "message": "broke" } }));
+    assert_eq!(told(&desk.editor.result(id).await), ("ok", "six\nexit code 0"));
+    // It was closed instead.
+    desk.editor.splice(&uri, 0..3, "ten");
+    let id = desk.begin(json!({ "command": "cat a.txt" })).await;
+    let (save, _) = desk.editor.asked("ropewalk/save").await;
+    desk.editor.notify("textDocument/didClose", json!({ "textDocument": { "uri": uri } }));
+    desk.editor.respond(&save, json!({ "failed": [] }));
+    let words = "six\n[could not be saved before it ran: a.txt: it was closed meanwhile]\nexit code 0";
+    assert_eq!(told(&desk.editor.result(id).await), ("ok", words));
+    desk.end().await;
+}
+
+#[tokio::test]
+async fn an_editor_that_never_saves_is_not_waited_for_once_the_call_is_cancelled() {
+    let mut desk = Desk::new(json!({ "saveBeforeBash": true })).await;
+    let uri = desk.uri("a.txt");
+    desk.editor.open(&uri, "two\n");
+    let id = desk.begin(json!({ "command": "cat a.txt" })).await;
+    let (save, _) = desk.editor.asked("ropewalk/save").await;
+    // Another session goes on meanwhile.
+    let params = json!({ "sessionId": "other", "name": "read", "arguments": { "file_path": "a.txt" } });
+    assert_eq!(desk.editor.ask("ropewalk/callTool", params).await["status"], "ok");
+    desk.editor.notify("$/cancelRequest", json!({ "id": id }));
+    let words = "The call was cancelled before the command was run.";
+    assert_eq!(told(&desk.editor.result(id).await), ("cancelled", words));
+    let taken_back = |message: &Value| message["method"] == "$/cancelRequest" && message["params"]["id"] == save;
+    desk.editor.next_where(taken_back).await.unwrap();
+    let looked = desk.call("read", json!({ "file_path": "a.txt" })).await;
+    assert_eq!(looked["status"], "ok", "{looked}");
+    desk.end().await;
+}
+
+#[tokio::test]
+async fn an_editor_that_does_not_read_gets_every_result_and_hears_how_much_it_missed() {
+    let mut desk = Desk::new(json!({})).await;
+    let command = "yes going on | head -c 900000; echo > done; exit 3";
+    let id = desk.begin(json!({ "command": command })).await;
+    desk.editor.read_on(false);
+    let call = |session: usize| {
+        let arguments = json!({ "file_path": "a.txt" });
+        json!({ "sessionId": format!("s{session}"), "name": "read", "arguments": arguments })
+    };
+    let others: Vec<i64> = (0..100).map(|other| desk.editor.request("ropewalk/callTool", call(other))).collect();
+    let done = desk.root.join("done");
+    while SystemDisk.metadata(&done).is_err() {
+        tokio::task::yield_now().await;
+    }
+    desk.editor.read_on(true);
+    for other in others {
+        assert_eq!(desk.editor.result(other).await["status"], "ok");
+    }
+    let result = desk.editor.result(id).await;
+    assert!(text(&result).ends_with("going on\nexit code 3"), "{}", result["structuredContent"]);
+    let (mut told, mut missed) = (0, 0);
+    while let Some(event) = desk.editor.stashed(|message| message["params"]["kind"] == "output") {
+        let detail = &event["params"]["detail"];
+        told += detail["text"].as_str().unwrap().len() as u64;
+        missed += detail["droppedBytes"].as_u64().unwrap_or(0);
+    }
+    assert_eq!(told + missed, 900_000);
+    desk.end().await;
+}
+
+#[tokio::test]
 async fn files_that_are_known_and_changed_are_told() {
     let mut desk = Desk::new(json!({})).await;
     let uri = desk.uri("a.txt");

@@ -138,6 +138,30 @@ fn the_small_commands() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the test is about the program")]
+fn each_decision_is_logged_with_its_reason() {
+    let folder = folder();
+    for (tool, arguments, decision, reason) in [
+        ("read", json!({ "file_path": "total.py" }), "allow", "workspace"),
+        ("read", json!({ "file_path": "/etc/hostname" }), "deny", "outside"),
+        ("bash", json!({ "command": "ls" }), "deny", "is not trusted"),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_ropewalk"))
+            .args(["call", tool, &arguments.to_string()])
+            .current_dir(folder.path())
+            .env("RUST_LOG", "ropewalk::permissions=info")
+            .output()
+            .unwrap();
+        let log = String::from_utf8(output.stderr).unwrap();
+        let lines: Vec<&str> = log.lines().filter(|line| line.contains("ropewalk::permissions")).collect();
+        let [line] = lines.as_slice() else { panic!("one line for {tool} {arguments}: {log}") };
+        for part in [&format!("tool=\"{tool}\""), &format!("decision=\"{decision}\""), "reaches=", "by=", reason] {
+            assert!(line.contains(part), "{part}: {line}");
+        }
+    }
+}
+
+#[test]
 fn the_log_goes_to_the_file_that_is_named() {
     let folder = folder();
     let words = ["--log", "ropewalk.log", "call", "read", r#"{"file_path": "total.py"}"#];

@@ -173,6 +173,21 @@ async fn examples() -> BTreeMap<&'static str, String> {
     all.asked(&mut editor, "ropewalk/runTool", answer).await;
     editor.result(id).await;
     all.ask(&mut editor, "ropewalk/unregisterTools", json!({ "names": ["open_tickets"] })).await;
+    let task = json!({ "description": "Count the lines", "prompt": "How many lines does notes.txt have?" });
+    let id = editor.request("ropewalk/callTool", json!({ "sessionId": "pane-1", "name": "agent", "arguments": task }));
+    all.asked(&mut editor, "ropewalk/runAgent", json!({ "output": "It has two lines.", "status": "completed" })).await;
+    editor.result(id).await;
+    let options = json!([
+        { "label": "PostgreSQL (recommended)", "description": "What the other services have." },
+        { "label": "SQLite", "description": "Nothing to run." },
+    ]);
+    let question =
+        json!({ "question": "Which database shall the service use?", "header": "Database", "options": options });
+    let params = json!({ "callId": "toolu_14", "name": "question", "arguments": { "questions": [question] } });
+    let id = editor.request("ropewalk/callTool", params);
+    let answer = json!({ "answers": [{ "selected": [0], "text": "version 18" }] });
+    all.asked(&mut editor, "ropewalk/ask", answer).await;
+    editor.result(id).await;
     while let Some(news) = editor.stashed(|message| message["method"] == "ropewalk/toolsChanged") {
         if news["params"].get("sessionId").is_some() {
             all.show("ropewalk/toolsChanged", news);

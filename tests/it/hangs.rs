@@ -8,6 +8,7 @@
 
 mod attacks;
 mod desk;
+mod kept;
 mod killers;
 
 use std::time::Duration;

@@ -138,7 +138,11 @@ impl Repository {
     /// The real program, started in the repository as an editor does, that has said hello.
     async fn open(&self, trusted: bool) -> FakeEditor {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ropewalk"));
-        command.current_dir(&self.root).env("XDG_STATE_HOME", &self.state).env("RUST_LOG", "warn");
+        command
+            .current_dir(&self.root)
+            .env("XDG_STATE_HOME", &self.state)
+            .env("XDG_CONFIG_HOME", &self.state)
+            .env("RUST_LOG", "warn");
         // Only what the system has, so that the machine of the test decides nothing.
         command.env("PATH", "/usr/bin:/bin").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut editor = FakeEditor::start(move |input, output| tokio::spawn(piped(command, input, output)));

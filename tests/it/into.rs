@@ -221,3 +221,29 @@ async fn a_flood_of_pieces_mixes_nothing_up_and_typing_goes_on() {
     editor.accept_rest();
     assert_eq!(editor.leave().await, 0);
 }
+
+#[tokio::test(start_paused = true)]
+async fn previews_do_not_pile_up_before_an_editor_that_does_not_read() {
+    let (mut editor, disk) = editor_with_notes().await;
+    editor.read_on(false);
+    piece(&editor, "w", "write", 0, "{\"file_path\": \"new.txt\", \"content\": \"", false);
+    let line = "x".repeat(1000);
+    for _ in 0..200 {
+        piece(&editor, "w", "", 0, &line, false);
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    piece(&editor, "w", "", 0, "\"}", true);
+    editor.read_on(true);
+    let result = editor.ask("ropewalk/callTool", json!({ "name": "write", "callId": "w" })).await;
+    assert_eq!(result["status"], "ok", "{result}");
+    assert_eq!(disk.bytes("/w/new.txt").map(|bytes| bytes.len()), Some(200_000));
+    // Each shows all that has come so far: were every one of them sent, that would be 20 MB.
+    let mut bytes = 0;
+    while let Some(preview) = editor.stashed(|message| message["params"]["kind"] == "preview") {
+        bytes += preview.to_string().len();
+    }
+    assert!((1..2 << 20).contains(&bytes), "{bytes}");
+    editor.ask("ropewalk/settle", json!({})).await;
+    editor.accept_rest();
+    assert_eq!(editor.leave().await, 0);
+}

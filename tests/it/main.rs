@@ -9,8 +9,11 @@
 )]
 #![expect(clippy::needless_pass_by_value, reason = "JSON is made where it is passed")]
 
+mod agents;
+mod asked;
 mod bad;
 mod bash;
+mod bridge;
 mod commands;
 mod documented;
 mod doubles;
@@ -29,12 +32,15 @@ mod late;
 mod lost;
 mod lsp;
 mod many;
+mod mcp;
+mod memory;
 mod monitor;
 mod multi;
 mod naive;
 mod odd;
 mod order;
 mod outputs;
+mod own;
 mod patches;
 mod process;
 mod proposals;
@@ -43,9 +49,11 @@ mod registry;
 mod review;
 mod search;
 mod sessions;
+mod skills;
 mod slot;
 mod staged;
 mod storm;
 mod tidy;
 mod trust;
+mod web;
 mod world;

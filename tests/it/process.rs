@@ -48,7 +48,7 @@ impl Binary {
 
     fn start_in(stderr: Stdio, state: &Path) -> Binary {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ropewalk"));
-        Binary::spawn(command.env("XDG_STATE_HOME", state), stderr)
+        Binary::spawn(command.env("XDG_STATE_HOME", state).env("XDG_CONFIG_HOME", state), stderr)
     }
 
     /// Started by this command.

@@ -27,7 +27,9 @@ pub async fn editor_with_notes() -> (FakeEditor, Arc<MemoryDisk>) {
         "capabilities": {
             "general": { "positionEncodings": ["utf-8"] },
             "workspace": { "applyEdit": true },
-            "experimental": { "ropewalk": { "resync": true, "approve": true, "events": true, "runTool": true } },
+            "experimental": { "ropewalk": {
+                "resync": true, "approve": true, "ask": true, "events": true, "runAgent": true, "runTool": true,
+            } },
         },
     });
     editor.ask("initialize", params).await;

@@ -4,7 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "the folder is on the disk, and the program is the real one")]
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -13,27 +13,41 @@ use tokio::process::Command;
 use crate::editor::FakeEditor;
 use crate::hostile::piped;
 
-struct Desk {
-    editor: FakeEditor,
-    root: PathBuf,
+/// The real program in a folder with settings of its user's own.
+pub struct Desk {
+    pub editor: FakeEditor,
+    pub root: PathBuf,
+    pub own: PathBuf,
     _held: tempfile::TempDir,
 }
 
 impl Desk {
     async fn new(trusted: bool) -> Desk {
+        Desk::with(json!({ "trusted": trusted }), None, &[]).await
+    }
+
+    /// With what the editor says, the text of the user's own settings file, and words on the command line. The home folder
+    /// is the one that the folder lies in.
+    pub async fn with(mut options: Value, own: Option<&str>, words: &[&str]) -> Desk {
         let held = tempfile::tempdir().unwrap();
         let top = held.path().canonicalize().unwrap();
         let (root, state) = (top.join("repo"), top.join("state"));
         std::fs::create_dir_all(&root).unwrap();
         std::fs::create_dir_all(&state).unwrap();
+        let file = top.join("config/ropewalk/settings.json");
+        if let Some(text) = own {
+            settings(&file, text);
+        }
+        options["diagnostics"] = json!({ "ownServers": "off" });
         let mut command = Command::new(env!("CARGO_BIN_EXE_ropewalk"));
-        command.current_dir(&root).env("XDG_STATE_HOME", &state).env("RUST_LOG", "warn");
+        command.args(words).current_dir(&root).env("XDG_STATE_HOME", &state).env("RUST_LOG", "warn");
+        command.env("XDG_CONFIG_HOME", top.join("config")).env("HOME", &top);
         command.env("PATH", "/usr/bin:/bin").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut editor = FakeEditor::start(move |input, output| tokio::spawn(piped(command, input, output)));
         let params = json!({
             "processId": null,
             "workspaceFolders": [{ "uri": format!("file://{}", root.display()), "name": "repo" }],
-            "initializationOptions": { "trusted": trusted, "diagnostics": { "ownServers": "off" } },
+            "initializationOptions": options,
             "capabilities": {
                 "general": { "positionEncodings": ["utf-8"] },
                 "workspace": { "applyEdit": true },
@@ -42,23 +56,23 @@ impl Desk {
         });
         editor.ask("initialize", params).await;
         editor.notify("initialized", json!({}));
-        Desk { editor, root, _held: held }
+        Desk { editor, root, own: file, _held: held }
     }
 
-    fn file(&self, name: &str, text: &str) {
+    pub fn file(&self, name: &str, text: &str) {
         let path = self.root.join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, text).unwrap();
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    fn trust(&self, trusted: bool) {
+    pub fn trust(&self, trusted: bool) {
         let root = format!("file://{}", self.root.display());
         self.editor.notify("ropewalk/didChangeTrust", json!({ "root": root, "trusted": trusted }));
     }
 
     /// Calls a tool; who is asked about it answers so. The result, and whether somebody was asked.
-    async fn call(&mut self, name: &str, arguments: Value, decision: &str) -> (Value, bool) {
+    pub async fn call(&mut self, name: &str, arguments: Value, decision: &str) -> (Value, bool) {
         let id = self.editor.request("ropewalk/callTool", json!({ "name": name, "arguments": arguments }));
         let next = |message: &Value| {
             message["method"] == "ropewalk/approve" || message["id"] == id && message.get("method").is_none()
@@ -72,17 +86,26 @@ impl Desk {
         (self.editor.result(id).await, true)
     }
 
-    async fn bash(&mut self, line: &str, decision: &str) -> (Value, bool) {
+    pub async fn bash(&mut self, line: &str, decision: &str) -> (Value, bool) {
         self.call("bash", json!({ "command": line }), decision).await
     }
 
-    async fn end(mut self) {
+    pub async fn end(mut self) {
         self.editor.accept_rest();
         assert_eq!(self.editor.leave().await, 0);
     }
 }
 
-fn words(result: &Value) -> &str {
+/// Writes a settings file as a person's editor does, so that nobody else may.
+pub fn settings(file: &Path, text: &str) {
+    let folder = file.parent().unwrap();
+    std::fs::create_dir_all(folder).unwrap();
+    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::write(file, text).unwrap();
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o644)).unwrap();
+}
+
+pub fn words(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap_or_default()
 }
 

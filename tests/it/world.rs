@@ -49,6 +49,7 @@ impl World {
         }
         command.current_dir(&self.folder).env("GIT_CONFIG_SYSTEM", "/dev/null");
         command.env("HOME", self.at.join("home")).env("XDG_STATE_HOME", self.at.join("state"));
+        command.env_remove("XDG_CONFIG_HOME");
         command
     }
 

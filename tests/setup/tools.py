@@ -32,6 +32,15 @@ NODE = {
         "eslint": "9.39.5",
     },
     "tsgo": {"typescript": "7.0.2"},
+    # An agent to be driven by `model.py`.
+    "codex": {"@openai/codex": "0.171.0"},
+    # The agent in a terminal that joins an editor.
+    "mcp-client": {"@modelcontextprotocol/sdk": "1.32.2"},
+    # MCP servers.
+    "mcp": {
+        "@modelcontextprotocol/server-everything": "2026.8.31",
+        "@modelcontextprotocol/server-filesystem": "2026.8.31",
+    },
 }
 
 # What benches compare with: ripgrep, packed as a wheel, and fd, built from its crate.
@@ -39,9 +48,10 @@ RIPGREP = "ripgrep==15.1.0"
 FD = "10.5.0"
 
 PARTS = {
+    "agents": ["codex"],
     "peers": ["peers"],
-    "editors": ["py", "nvim"],
-    "servers": ["py", "npm", "tsgo"],
+    "editors": ["py", "nvim", "mcp-client"],
+    "servers": ["py", "npm", "tsgo", "mcp"],
 }
 
 
@@ -156,7 +166,7 @@ def main():
             link_nvim(root)
         if "peers" in parts:
             install_peers(root)
-        for part in ("npm", "tsgo"):
+        for part in ("npm", "tsgo", "codex", "mcp", "mcp-client"):
             if part in parts:
                 install_node(root, part)
 

@@ -216,7 +216,7 @@ async fn a_long_output_is_in_a_file_and_its_middle_is_looked_at() {
         .collect();
     let pieces: Vec<Piece> = rows.as_bytes().chunks(16_000).map(out).collect();
     let desk = desk(pieces, Some(Ended { exit: Exit::Code(1), left: 0 }));
-    desk.dispatch.spill_to(std::path::Path::new("/state"), &desk.workspace.ports);
+    desk.dispatch.spill_to(Some(std::path::Path::new("/state")), &desk.workspace.ports);
     let result = run(&desk).await;
     let shown = text(&result);
     assert!(shown.starts_with("row 1 is fine\n") && shown.ends_with("row 150000 is fine\nexit code 1"), "{shown}");
@@ -249,6 +249,33 @@ async fn a_long_output_is_in_a_file_and_its_middle_is_looked_at() {
     let display = complete.detail.as_ref().unwrap()["display"].as_str().unwrap();
     assert!(display.starts_with("[showing the last ") && display.ends_with("exit code 1"), "{}", display.len());
     assert!(display.lines().next().unwrap().contains(&format!(" of {total} bytes")) && display.len() > 400_000);
+}
+
+#[tokio::test]
+async fn what_is_kept_nowhere_is_told_at_once_and_the_rest_is_there() {
+    let row = |row: usize| format!("row {row:>5} {}\n", "x".repeat(2000));
+    let pieces: Vec<Piece> = (1..=11_000)
+        .collect::<Vec<_>>()
+        .chunks(8)
+        .map(|rows| out(rows.iter().map(|number| row(*number)).collect::<String>()))
+        .collect();
+    let desk = desk(pieces, EXITED);
+    settled(&desk, |settings| settings.output.spill_bytes = 0);
+    desk.dispatch.spill_to(Some(Path::new("/state")), &desk.workspace.ports);
+    let result = run(&desk).await;
+    let shown = text(&result);
+    let (before, lost) = shown.rsplit_once('\n').unwrap();
+    assert!(shown.len() <= 30_000, "{}", shown.len());
+    assert!(before.ends_with("\nexit code 0"), "{}", &shown[shown.len() - 300..]);
+    let (bytes, rest) = lost.strip_prefix('[').unwrap().split_once(" bytes, ").unwrap();
+    assert!(rest.ends_with(" lines, are kept nowhere: the output is too long]"), "{rest}");
+    let lines = rest.split_once(' ').unwrap().0.parse::<usize>().unwrap();
+    assert_eq!(bytes.parse::<usize>().unwrap(), lines * row(1).len());
+    let output = result.output.unwrap();
+    let found = desk.call("output", json!({ "id": output.id, "pattern": "are kept nowhere" })).await;
+    assert!(text(&found).contains(lost), "{}", text(&found));
+    let first = json!({ "id": output.id, "pattern": "row 11000 ", "limit": 1 });
+    assert!(text(&desk.call("output", first).await).starts_with(&format!("{}: row 11000", 11_000 - lines + 1)));
 }
 
 #[tokio::test]
@@ -289,6 +316,65 @@ async fn unsaved_text_is_named_or_saved_first() {
         exit code 0"]]
     .assert_eq(&text(&result));
     assert_eq!(desk.disk.bytes("/w/a.txt").unwrap(), b"a!\n");
+}
+
+#[tokio::test]
+async fn what_was_judged_before_trust_was_taken_away_does_not_start_after_it() {
+    for (again, background) in [(false, false), (true, false), (false, true), (true, true)] {
+        let starts = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let counted = Arc::clone(&starts);
+        let desk = desk_with(MemoryDisk::new().with_file("/w/a.txt", "a\n"), move |_| {
+            counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            played(vec![out("ran\n")], EXITED)
+        });
+        settled(&desk, |settings| settings.save_before_bash = true);
+        desk.editor.abilities.lock().unwrap().save = true;
+        desk.open("/w/a.txt", "a!\n");
+        // The command waits for the editor to save, and meanwhile the person thinks better of it.
+        let trust = Arc::clone(&desk.dispatch.trust);
+        *desk.editor.saver.lock().unwrap() = Some(Box::new(move |_| {
+            trust.set(Path::new("/w"), false);
+            if again {
+                trust.set(Path::new("/w"), true);
+            }
+            Some(Ok(SaveResult::default()))
+        }));
+        let result = bash(&desk, json!({ "command": "it", "background": background })).await;
+        let why = if again { "trust in /w was given anew" } else { "/w is not trusted any more" };
+        assert!(text(&result).contains(why), "{}", text(&result));
+        let started = starts.load(std::sync::atomic::Ordering::Relaxed);
+        assert_eq!((result.status, started), (Status::Denied, 0), "{again} {background}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_starts_at_the_moment_when_trust_is_taken_away_is_stopped() {
+    for tool in ["bash", "monitor"] {
+        for (again, why) in [(false, "/w is not trusted any more"), (true, "trust in /w was given anew")] {
+            let desk = Desk::new(MemoryDisk::new().with_file("/w/a.txt", "a\n"));
+            let trust = Arc::clone(&desk.dispatch.trust);
+            trust.set(Path::new("/w"), true);
+            let (programs, _) = PlayedPrograms::new("/bin");
+            // Whoever takes trust away does not find the job, which is not there yet.
+            desk.dispatch.set_programs(Arc::new(programs.playing("/bin/bash", move |_| {
+                trust.set(Path::new("/w"), false);
+                if again {
+                    trust.set(Path::new("/w"), true);
+                }
+                played(vec![], None)
+            })));
+            desk.answer(|params| decided(params, Consent::Once));
+            let arguments = match tool {
+                "bash" => json!({ "command": "it", "background": true }),
+                _ => json!({ "command": "it" }),
+            };
+            let begun = desk.call(tool, arguments).await;
+            assert_eq!(begun.status, Status::Ok, "{}", text(&begun));
+            desk.dispatch.jobs.idle().await;
+            let told = text(&desk.call("read", json!({ "file_path": "a.txt" })).await);
+            assert!(told.contains(&format!("was stopped, because {why}")), "{tool}: {told}");
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -8,13 +8,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use crate::dispatch::{CallParams, CallResult, Dispatch};
 use crate::editor::{
     Abilities, ApplyEdit, ApproveDecision, ApproveParams, ApproveResult, AskError, Consent, EditReply, Editor, News,
-    Resync, SaveResult,
+    Resync, RunAgentParams, RunAgentResult, SaveResult,
 };
 use crate::languages::{Languages, Wait, WaitMode};
 use crate::permissions::{Rule, Trust};
@@ -37,6 +38,10 @@ pub(super) type Saver = Box<dyn Fn(&Snapshot) -> Option<Result<SaveResult, AskEr
 /// What the editor does with an edit, and answers; `None`: nothing, ever. The first says how often it was asked before.
 pub(super) type Applier = Box<dyn Fn(usize, &Documents, &ApplyEdit) -> Option<EditReply> + Send + Sync>;
 
+/// What the editor does when it is asked to run an agent.
+pub(super) type Runner =
+    Box<dyn Fn(RunAgentParams) -> BoxFuture<'static, Result<RunAgentResult, AskError>> + Send + Sync>;
+
 /// An editor that applies edits at once and echoes them.
 pub(super) struct FakeEditor {
     pub abilities: Mutex<Abilities>,
@@ -51,6 +56,7 @@ pub(super) struct FakeEditor {
     pub edits: Mutex<Vec<ApplyEdit>>,
     pub formatter: Mutex<Option<Formatter>>,
     pub saver: Mutex<Option<Saver>>,
+    pub runner: Mutex<Option<Runner>>,
     documents: Arc<Documents>,
 }
 
@@ -123,6 +129,14 @@ impl Editor for FakeEditor {
             }
         }
         Ok(SaveResult { failed })
+    }
+
+    async fn run_agent(&self, params: RunAgentParams, _: Duration) -> Result<RunAgentResult, AskError> {
+        let running = self.runner.lock().unwrap().as_ref().map(|runner| runner(params));
+        match running {
+            Some(running) => running.await,
+            None => Err(AskError::Unsupported),
+        }
     }
 
     fn tell(&self, news: News) {
@@ -335,6 +349,7 @@ impl Desk {
             edits: Mutex::default(),
             formatter: Mutex::default(),
             saver: Mutex::default(),
+            runner: Mutex::default(),
             documents: Arc::clone(&documents),
         });
         let clock = Arc::new(SystemClock);

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use super::kit::{Desk, FakeTool, params, said, text};
 use crate::config::{OutputSettings, Settings};
 use crate::dispatch::{CallParams, CallResult, OutputParams};
-use crate::outputs::OutputKind;
+use crate::outputs::{OutputKind, SpillPlace};
 use crate::permissions::Rule;
-use crate::ports::{Disk as _, MemoryDisk};
+use crate::ports::MemoryDisk;
 use crate::tool::{Capability, ErrorKind, Outcome, ToolError};
 
 /// `says` gives its word back; `fetches` talks to others and gives its word back or fails with it; `runs` reports what a
@@ -159,7 +159,7 @@ async fn long_outputs_outlive_their_place_in_memory() {
     let desk = desk();
     let output = OutputSettings { kept_bytes: 1000, ..OutputSettings::default() };
     desk.workspace.set_settings(Arc::new(Settings { output, ..Settings::default() }));
-    desk.dispatch.spill_to(Path::new("/state"), &desk.workspace.ports);
+    desk.dispatch.spill_to(Some(Path::new("/state")), &desk.workspace.ports);
     let long = rows(20_000);
     desk.call("says", json!({ "word": long })).await;
     desk.call("says", json!({ "word": "x".repeat(900) })).await;
@@ -172,10 +172,9 @@ async fn long_outputs_outlive_their_place_in_memory() {
     let whole = desk.dispatch.output(OutputParams { call_id: "o1".into(), ..OutputParams::default() }).await;
     assert_eq!(whole.text, long);
     // Its file is gone: that is told, and no other text shown for it.
-    let folder = Path::new("/state/outputs");
-    for entry in desk.disk.read_dir(folder).unwrap() {
-        assert!(!text(&found).contains(&entry.name));
-        desk.disk.take_away(folder.join(entry.name));
+    for file in SpillPlace::files(&desk.disk) {
+        assert!(!text(&found).contains(file.file_name().unwrap().to_str().unwrap()));
+        desk.disk.take_away(file);
     }
     let lost = desk.call("output", json!({ "id": "o1" })).await;
     assert!(text(&lost).starts_with("The output o1 could not be read again: "), "{}", text(&lost));

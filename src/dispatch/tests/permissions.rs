@@ -9,9 +9,10 @@ use super::kit::{Desk, FakeTool, decided, decided_with, params, said, text};
 use crate::config::{Mode, Settings};
 use crate::dispatch::{BatchParams, CallParams, CallResult, Status};
 use crate::editor::{Abilities, Consent, ModeChanged, News};
-use crate::permissions::Rule;
+use crate::permissions::{Requirement, Rule};
 use crate::ports::{Disk as _, MemoryDisk};
 use crate::sessions::requests::{SessionRequest, SetModeParams};
+use crate::tool::Capability;
 
 fn desk() -> Desk {
     Desk::new(MemoryDisk::new().with_file("/w/a.txt", "one\n").with_file("/out/b.txt", "far\n"))
@@ -163,6 +164,21 @@ async fn a_no_holds_for_the_calls_of_its_turn_that_had_come() {
     desk.answer(|params| decided(params, Consent::Once));
     assert_eq!(desk.call_with(turn(read("/out/b.txt"), "t1")).await.status, Status::Ok);
     assert_eq!(desk.questions(), 3);
+}
+
+#[test]
+fn each_tool_has_its_row_in_the_table_of_defaults() {
+    for tool in crate::tools::table() {
+        let traits = tool.traits();
+        let rule = Rule::of(traits.name);
+        assert_ne!(rule, Rule::Unknown, "{} has no row", traits.name);
+        if !traits.read_only() {
+            assert_ne!(rule.requirement(), Requirement::Auto, "{} changes or runs something", traits.name);
+        }
+        if traits.capabilities.contains(&Capability::ExecutesCode) {
+            assert!(matches!(rule, Rule::Shell | Rule::ReadOrWrite | Rule::Agent), "{} runs something", traits.name);
+        }
+    }
 }
 
 fn shell(line: &str) -> Desk {

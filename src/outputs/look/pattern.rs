@@ -1,5 +1,7 @@
 //! What lines are searched for: a regular expression that cannot take long, or a plain text. Pure.
 
+use std::ops::Range;
+
 use regex::{Regex, RegexBuilder};
 
 /// The compiled expression, and what it needs while it searches, take at most so many bytes each.
@@ -29,11 +31,12 @@ impl Pattern {
         Pattern { search, fell_back }
     }
 
-    /// Where a line first matches (byte offset).
-    pub(super) fn find(&self, line: &str) -> Option<usize> {
+    /// Where a text first matches from a byte on, the beginning of a character (byte offsets). What is before that is looked
+    /// back at.
+    pub(super) fn find(&self, text: &str, from: usize) -> Option<Range<usize>> {
         match &self.search {
-            Search::Regex(regex) => regex.find(line).map(|found| found.start()),
-            Search::Literal(text) => line.find(text.as_str()),
+            Search::Regex(regex) => regex.find_at(text, from).map(|found| found.range()),
+            Search::Literal(wanted) => text[from..].find(wanted.as_str()).map(|at| from + at..from + at + wanted.len()),
         }
     }
 }

@@ -3,7 +3,24 @@
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
+use std::sync::Arc;
+
 use super::*;
+use crate::outputs::line_count;
+
+/// Pieces and marks that are smaller than the texts here.
+const SMALL: Sizes = Sizes { chunk: 7, piece: 40, overlap: 8, lead: 4 };
+
+/// What a text in memory looks like, with pieces of both sizes.
+fn look(text: &str, ask: &Ask, budget: usize) -> Looked {
+    let mut source = Source::of(Arc::from(text));
+    look_with(&mut source, ask, budget, &|| false, SIZES).unwrap()
+}
+
+fn window(text: &str, offset: usize, column: usize, limit: usize, room: usize) -> Looked {
+    let mut source = Source::of(Arc::from(text));
+    super::window(&mut source.scan(SMALL, &|| false), offset, column, limit, room).unwrap()
+}
 
 fn ask() -> Ask {
     Ask { mode: Mode::Window, offset: 1, column: 1, limit: 200, pattern: None, context: 0 }

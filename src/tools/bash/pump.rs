@@ -151,7 +151,8 @@ pub(super) async fn pump(
             let stop = tokio::select! {
                 biased;
                 () = limits.cancel.cancelled(), if may_stop => Stopped::Cancelled,
-                () = time, if may_stop || stopped.is_some() => {
+                // What has ended is not given up: the rest of its output comes to an end by itself.
+                () = time, if ended.is_none() => {
                     if stopped.is_some() {
                         break;
                     }

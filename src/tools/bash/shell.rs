@@ -96,6 +96,11 @@ pub(in crate::tools) fn started(command: &Command, context: &Context) -> Result<
     if context.cancel.is_cancelled() {
         return Err(ToolError::new(ErrorKind::Cancelled, "The call was cancelled before the command was run."));
     }
+    // What the call was judged by may have ended while it waited for something since.
+    if let Some(why) = context.footing.fallen() {
+        let words = format!("The command was not run: {why}.");
+        return Err(ToolError::new(ErrorKind::Denied, words));
+    }
     context.programs.command(command).map_err(|error| {
         let program = command.launch.program.display();
         if command.confine.is_some() && error.kind() == std::io::ErrorKind::Unsupported {

@@ -1,10 +1,14 @@
 //! The text that a command cannot see, for it is not on the disk: of open documents, and of what is only proposed. Where
 //! the user wants that, documents are saved first.
 
+use std::future::Future;
 use std::time::Duration;
+
+use tokio::sync::mpsc;
 
 use crate::editor::AskError;
 use crate::tool::Context;
+use crate::workspace::documents::DocEvent;
 use crate::workspace::{Key, Snapshot};
 
 use super::words::named;
@@ -111,42 +115,80 @@ async fn save(context: &Context, unsaved: &[Unsaved]) -> (Vec<String>, Vec<Strin
         () = context.cancel.cancelled() => return all("the call was cancelled"),
         answer = workspace.editor.save(&uris, SAVE) => answer,
     };
-    let answer = match answer {
-        Ok(answer) => answer,
-        Err(error @ (AskError::Unsupported | AskError::Refused(_) | AskError::Timeout | AskError::Gone)) => {
-            return all(&error.to_string());
-        }
-    };
+    // One that did not answer may have saved some all the same: which, the disk tells.
+    let answer = answer.map_err(|error: AskError| error.to_string());
+    let (mut failed, mut changed) = (Vec::new(), Vec::new());
     let clock = &workspace.ports.clock;
     let until = clock.now() + Duration::from_millis(workspace.settings().commit.echo_ms);
-    let (mut failed, mut changed) = (Vec::new(), Vec::new());
     for (unsaved, watched) in unsaved.iter().zip(watched) {
-        let reason = answer.failed.iter().find(|failure| failure.uri == unsaved.document.uri);
-        let Some((mut now, mut events)) = watched else { continue };
-        while let Ok(event) = events.try_recv() {
-            now = event.snapshot().clone();
-        }
-        loop {
-            if workspace.saved_as(&unsaved.document.key, &now.text).await {
-                if now.text != unsaved.document.text {
-                    changed.push(unsaved.shown.clone());
-                }
-                break;
+        let Some((now, events)) = watched else { continue };
+        let failure = match &answer {
+            Err(why) => Some(why.as_str()),
+            Ok(answer) => {
+                let failure = answer.failed.iter().find(|failure| failure.uri == unsaved.document.uri);
+                failure.map(|failure| failure.reason.trim())
             }
-            if let Some(failure) = reason {
-                failed.push(format!("{}: {}", unsaved.shown, failure.reason.trim()));
-                break;
-            }
-            tokio::select! {
-                biased;
-                Some(event) = events.recv() => now = event.snapshot().clone(),
-                () = context.cancel.cancelled() => break,
-                () = clock.sleep(until.saturating_duration_since(clock.now())) => {
-                    failed.push(format!("{}: the editor said so, but the file has another text", unsaved.shown));
-                    break;
-                }
-            }
+        };
+        let mut saving = Saving { written: now, said: false, closed: false, events };
+        let over = async { clock.sleep(until.saturating_duration_since(clock.now())).await };
+        match saving.over(context, failure, over).await {
+            Ok(()) if saving.written.text != unsaved.document.text => changed.push(unsaved.shown.clone()),
+            Ok(()) => {}
+            Err(why) => failed.push(format!("{}: {why}", unsaved.shown)),
         }
     }
     (failed, changed)
+}
+
+/// A document that the editor was asked to save.
+struct Saving {
+    /// The text that the disk should have: the one that the editor said it saved, else the newest. What came after that is
+    /// the user's.
+    written: Snapshot,
+    /// The editor said that it saved it.
+    said: bool,
+    closed: bool,
+    events: mpsc::UnboundedReceiver<DocEvent>,
+}
+
+impl Saving {
+    fn hear(&mut self, event: &DocEvent) {
+        match event {
+            DocEvent::Saved(saved) => (self.written, self.said) = (saved.clone(), true),
+            DocEvent::Closed(_) => self.closed = true,
+            _ if self.said => {}
+            _ => self.written = event.snapshot().clone(),
+        }
+    }
+
+    /// Waits until the disk has the text, or it is clear that it will not: then why. `failure` is what the editor said
+    /// against it.
+    async fn over(
+        &mut self,
+        context: &Context,
+        failure: Option<&str>,
+        over: impl Future<Output = ()>,
+    ) -> Result<(), String> {
+        let mut over = std::pin::pin!(over);
+        loop {
+            while let Ok(event) = self.events.try_recv() {
+                self.hear(&event);
+            }
+            if context.workspace.saved_as(&self.written.key, &self.written.text).await {
+                return Ok(());
+            }
+            if let Some(why) = failure {
+                return Err(why.to_owned());
+            }
+            if self.closed {
+                return Err("it was closed meanwhile".to_owned());
+            }
+            tokio::select! {
+                biased;
+                Some(event) = self.events.recv() => self.hear(&event),
+                () = context.cancel.cancelled() => return Err("the call was cancelled".to_owned()),
+                () = &mut over => return Err("the editor said so, but the file has another text".to_owned()),
+            }
+        }
+    }
 }

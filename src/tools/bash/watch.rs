@@ -153,7 +153,8 @@ fn state(disk: &dyn Disk, path: &Path, left: &mut u64) -> State {
     let look = |left: &mut u64| {
         let found = disk.metadata(path)?;
         if found.kind != FileKind::File {
-            return Ok(State::Unknown);
+            // A folder or a pipe by the name of a file: the file is gone.
+            return Ok(State::Missing);
         }
         if found.len > HASHED.min(*left) {
             return Ok(State::Stamp(found.len, disk.modified(path)?));
@@ -208,12 +209,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_long_is_judged_by_its_stamp_and_what_is_no_file_not_at_all() {
+    fn what_is_long_is_judged_by_its_stamp_and_what_is_no_file_is_missing() {
         let disk = MemoryDisk::new().with_file("/w/a", "1234").with_dir("/w/d").with_file("/w/b", "12345");
         let mut left = 8;
         let mut look = |path: &str| state(&disk, Path::new(path), &mut left);
         assert!(matches!(look("/w/a"), State::Hash(_)));
         assert!(matches!(look("/w/b"), State::Stamp(5, _)));
-        assert_eq!((look("/w/d"), look("/w/none"), look("/w/a/x")), (State::Unknown, State::Missing, State::Missing));
+        for path in ["/w/d", "/w/none", "/w/a/x"] {
+            assert_eq!(look(path), State::Missing, "{path}");
+        }
     }
 }

@@ -51,27 +51,53 @@ enum KeptFate {
     Moved(KeptTarget),
 }
 
-/// A target; paths as their bytes, which need not be UTF-8.
+/// A target.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct KeptTarget {
-    file: Option<Vec<u8>>,
+    file: Option<KeptPath>,
     uri: String,
     shown: String,
-    paths: Vec<Vec<u8>>,
+    paths: Vec<KeptPath>,
     inside: bool,
+}
+
+/// A path: as text, or, where it is no UTF-8, as its bytes. All that a session proposes is written with each change of it,
+/// and bytes are a number each.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum KeptPath {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl From<&PathBuf> for KeptPath {
+    fn from(path: &PathBuf) -> KeptPath {
+        match path.to_str() {
+            Some(text) => KeptPath::Text(text.to_owned()),
+            None => KeptPath::Bytes(path.as_os_str().as_bytes().to_vec()),
+        }
+    }
+}
+
+impl From<KeptPath> for PathBuf {
+    fn from(path: KeptPath) -> PathBuf {
+        match path {
+            KeptPath::Text(text) => PathBuf::from(text),
+            KeptPath::Bytes(bytes) => PathBuf::from(std::ffi::OsString::from_vec(bytes)),
+        }
+    }
 }
 
 impl From<&Target> for KeptTarget {
     fn from(target: &Target) -> KeptTarget {
-        let bytes = |path: &PathBuf| path.as_os_str().as_bytes().to_vec();
         KeptTarget {
             file: match &target.key {
-                Key::File(path) => Some(bytes(path)),
+                Key::File(path) => Some(KeptPath::from(path)),
                 Key::Unnamed(_) => None,
             },
             uri: target.uri.clone(),
             shown: target.shown.clone(),
-            paths: target.paths.iter().map(bytes).collect(),
+            paths: target.paths.iter().map(KeptPath::from).collect(),
             inside: target.inside,
         }
     }
@@ -79,12 +105,11 @@ impl From<&Target> for KeptTarget {
 
 impl KeptTarget {
     fn target(self) -> Target {
-        let path = |bytes: Vec<u8>| PathBuf::from(std::ffi::OsString::from_vec(bytes));
         Target {
-            key: self.file.map_or_else(|| Key::Unnamed(self.uri.clone()), |file| Key::File(path(file))),
+            key: self.file.map_or_else(|| Key::Unnamed(self.uri.clone()), |file| Key::File(file.into())),
             uri: self.uri,
             shown: self.shown,
-            paths: self.paths.into_iter().map(path).collect(),
+            paths: self.paths.into_iter().map(PathBuf::from).collect(),
             inside: self.inside,
         }
     }
@@ -151,5 +176,21 @@ impl Kept {
             stack.tell(format!("what you proposed for {shown} was too much to be kept over a restart, and is gone"));
         }
         stack
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_come_back_as_they_were_also_from_before() {
+        for (bytes, kept) in [(&b"/w/\xc3\xa9"[..], "\"/w/\u{e9}\""), (b"/\xff", "[47,255]")] {
+            let path = PathBuf::from(std::ffi::OsString::from_vec(bytes.to_vec()));
+            assert_eq!(serde_json::to_string(&KeptPath::from(&path)).unwrap(), kept);
+            for kept in [kept.to_owned(), serde_json::to_string(bytes).unwrap()] {
+                assert_eq!(PathBuf::from(serde_json::from_str::<KeptPath>(&kept).unwrap()), path);
+            }
+        }
     }
 }

@@ -41,6 +41,7 @@ impl Desk {
         command
             .env_remove("CARGO_TARGET_DIR")
             .env("XDG_STATE_HOME", at.join("state"))
+            .env("XDG_CONFIG_HOME", at.join("config"))
             .env("ROPEWALK_TEST_MARK", &value);
         change(&mut command);
         let mut binary = Binary::of(&mut command);

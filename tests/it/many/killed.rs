@@ -87,6 +87,7 @@ impl Desk {
     async fn start(&self) -> Sidecar {
         let mut child = Command::new(env!("CARGO_BIN_EXE_ropewalk"))
             .env("XDG_STATE_HOME", &self.state)
+            .env("XDG_CONFIG_HOME", &self.state)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -59,6 +59,7 @@ fn what_a_killed_process_left_beside_a_file_goes_with_the_next_write() {
         .args(["call", "edit", &edit])
         .current_dir(&root)
         .env("XDG_STATE_HOME", root.join("other"))
+        .env("XDG_CONFIG_HOME", root.join("other"))
         .output()
         .unwrap();
     assert!(output.status.success(), "{output:?}");

@@ -20,7 +20,7 @@ async fn with_server(command: &mut Command, mark: &str) -> (Binary, tempfile::Te
             "servers": { "wedged": { "command": ["sh", "-c", script], "languages": ["wedged"] } },
         },
     });
-    let mut binary = Binary::of(command.env("XDG_STATE_HOME", folder.path()));
+    let mut binary = Binary::of(command.env("XDG_STATE_HOME", folder.path()).env("XDG_CONFIG_HOME", folder.path()));
     let root = folder.path().canonicalize().unwrap().display().to_string();
     let editor = binary.child.id();
     binary.hello_in(editor, options, Some(&format!("file://{root}"))).await;

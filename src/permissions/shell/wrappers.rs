@@ -31,15 +31,7 @@ pub(super) struct Wrapped {
 impl Wrapped {
     /// One that does no harm itself.
     fn harmless() -> Wrapped {
-        let effects = Effects {
-            verdict: Verdict::ReadOnly,
-            reasons: Vec::new(),
-            reads: Vec::new(),
-            writes: Vec::new(),
-            network: false,
-            hosts: Vec::new(),
-            runs: Vec::new(),
-        };
+        let effects = Effects::harmless();
         Wrapped { effects, folder: None, sets: Vec::new(), arguments: None, child: true, guess: Vec::new() }
     }
 

@@ -9,6 +9,7 @@ use proptest::sample::Index;
 
 use super::super::Scene;
 use super::super::effects::{Effects, Invocation, Verdict, Word};
+use super::super::wrappers;
 use super::*;
 
 const FIXTURE: &str = include_str!("../../../../fixtures/shell/programs.txt");
@@ -86,6 +87,19 @@ fn rows() -> Vec<(Verdict, &'static str, Option<&'static str>)> {
     assert!(rows.len() >= 400, "{}", rows.len());
     assert!(rows.iter().filter(|(verdict, ..)| *verdict == Verdict::ReadOnly).count() >= 120);
     rows
+}
+
+/// What runs other programs is judged by what it runs, and no table is asked: a row there would never count.
+#[test]
+fn what_runs_others_has_no_row() {
+    let rows = ROWS.iter().copied().flatten().flat_map(Row::names);
+    let verbs = VERBS.iter().flat_map(|verbs| verbs.names.split(',').map(str::trim));
+    let scene = scene();
+    let twice = rows.chain(verbs).filter(|program| {
+        let invocation = Invocation { program, given: program, args: &[], fed: false, scene: &scene };
+        wrappers::wrapped(&invocation).is_some()
+    });
+    assert_eq!(twice.collect::<Vec<_>>(), Vec::<&str>::new());
 }
 
 #[test]

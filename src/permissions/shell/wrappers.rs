@@ -42,6 +42,13 @@ impl Wrapped {
         self
     }
 
+    /// It destroys something itself.
+    fn destroys(mut self, why: impl Into<String>) -> Wrapped {
+        self.effects.verdict = Verdict::Destructive;
+        self.effects.reasons.insert(0, why.into());
+        self
+    }
+
     /// It runs a program.
     fn words(mut self, words: &[Word]) -> Wrapped {
         if !words.is_empty() {

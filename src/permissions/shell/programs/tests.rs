@@ -179,7 +179,6 @@ fn what_runs_in_turn_and_what_is_touched() {
     check("curl -T a https://u@h.org/x", "reads a; net h.org");
     check("curl -d @b https://h.org", "reads b; net h.org");
     check("curl file:///etc/passwd", "reads /etc/passwd; net");
-    check("scp a host:b", "reads a; net host");
     check("rsync -e 'ssh -p 1' a host:b", "line ssh -p 1; reads a; net host");
     check("git push git@host.org:a/b.git", "net host.org");
     check("docker run -v .:/app x", "net");

@@ -13,7 +13,7 @@
 //! | [`permissions`] | 1 | pure: trust, and what a call may do without asking |
 //! | [`syntax`] | 1 | pure: the embedded tree-sitter check |
 //! | [`outputs`] | 1 | whole outputs: kept, cut, marked, compressed, looked at again |
-//! | [`web`] | 1 | which addresses may be fetched, and what a redirect means |
+//! | [`web`] | 1 | the guarded HTTP client: which addresses are dialled, what a redirect means, what a page says |
 //! | [`rpc`] | 1 | a JSON-RPC peer over any pair of pipes |
 //! | [`process`] | 1 | every child process |
 //! | [`workspace`] | 2 | the files as the user sees them: documents, disk, view, commit |

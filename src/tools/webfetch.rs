@@ -149,7 +149,7 @@ impl Tool for WebFetch {
             ("json_path", "fields"),
             ("jsonpath", "fields"),
         ],
-        names: &["fetch_url", "web_fetch", "fetch", "url_fetch", "http_request"],
+        names: &["fetch_url", "fetch", "url_fetch", "http_request"],
     };
 
     fn access(&self, arguments: &Arguments) -> Access {

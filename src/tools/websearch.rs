@@ -96,7 +96,7 @@ impl Tool for WebSearch {
             ("max_results", "count"),
             ("limit", "count"),
         ],
-        names: &["web_search", "search_web", "internet_search"],
+        names: &["search_web", "internet_search"],
     };
 
     fn access(&self, _: &Arguments) -> Access {

@@ -13,7 +13,7 @@ use crate::files::{end, folder, put, text};
 /// An editor in a folder; `runs`: it runs agents.
 async fn editor(folder: &Path, state: Option<&Path>, runs: bool, settings: Value) -> FakeEditor {
     let state_dir = state.map(Path::to_owned);
-    let options = ServeOptions { repeatable: true, state_dir, ..ServeOptions::default() };
+    let options = ServeOptions { repeatable: state.is_none(), state_dir, ..ServeOptions::default() };
     let serve = |input, output| tokio::spawn(server::serve(input, output, Ports::system(), options));
     let mut editor = FakeEditor::start(serve);
     let mut all = json!({ "diagnostics": { "ownServers": "off" } });

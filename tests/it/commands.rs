@@ -121,8 +121,9 @@ fn the_small_commands() {
     let folder = folder();
     let tools = printed(&ropewalk(folder.path(), &["tools"]));
     let names: Vec<&str> = tools.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    let tools = ropewalk::tools::table();
-    let table: Vec<&str> = tools.iter().filter(|tool| !tool.hidden()).map(|tool| tool.traits().name).collect();
+    let (tools, settings) = (ropewalk::tools::table(), ropewalk::config::Settings::default());
+    let table: Vec<&str> =
+        tools.iter().filter(|tool| !tool.hidden() && tool.usable(&settings)).map(|tool| tool.traits().name).collect();
     assert_eq!(names, table);
     let listed = result(&ropewalk(folder.path(), &["tools", "--json"]));
     assert_eq!(listed["tools"].as_array().unwrap().len(), table.len());

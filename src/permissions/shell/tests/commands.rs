@@ -180,10 +180,6 @@ fn wrappers() {
         network
     "]],
     );
-    check("scp -i key -J me@a.example,b.example .env c.example:", &expect![[]]);
-    check("sftp -b orders me@box.example:x y", &expect![[]]);
-    check("scp -S ./x -D 'rm -rf /' -F conf box.example:a .", &expect![[]]);
-    check("crontab -u me < file", &expect![[]]);
 }
 
 #[test]

@@ -187,17 +187,8 @@ pub(super) fn stricter(one: Judgement, other: Judgement) -> Judgement {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::permissions::tests::{policy, rules};
     use crate::permissions::{Place, judge};
-
-    fn rules(allow: &[&str], ask: &[&str], deny: &[&str]) -> Rules {
-        let owned = |rules: &[&str]| rules.iter().map(|&rule| rule.to_owned()).collect::<Vec<_>>();
-        Rules::read(&owned(allow), &owned(ask), &owned(deny))
-    }
-
-    fn policy(mode: Mode) -> Policy {
-        let bases = Bases { folders: vec![PathBuf::from("/w")], home: None };
-        Policy { mode, ceiling: mode, bases, ..Policy::default() }
-    }
 
     fn place(path: &str) -> Place {
         Place { asked: path.to_owned(), paths: vec![PathBuf::from(path)], inside: path.starts_with("/w/") }

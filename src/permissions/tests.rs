@@ -10,12 +10,12 @@ const READS: &[&str] = &["ls", "cat", "echo"];
 
 const MODES: [Mode; 5] = [Mode::Danger, Mode::Build, Mode::Review, Mode::Plan, Mode::Explore];
 
-fn rules(allow: &[&str], ask: &[&str], deny: &[&str]) -> Rules {
+pub(super) fn rules(allow: &[&str], ask: &[&str], deny: &[&str]) -> Rules {
     let owned = |rules: &[&str]| rules.iter().map(|&rule| rule.to_owned()).collect::<Vec<_>>();
     Rules::read(&owned(allow), &owned(ask), &owned(deny))
 }
 
-fn policy(mode: Mode) -> Policy {
+pub(super) fn policy(mode: Mode) -> Policy {
     let bases = Bases { folders: vec![PathBuf::from("/w")], home: None };
     Policy { mode, ceiling: mode, bases, ..Policy::default() }
 }

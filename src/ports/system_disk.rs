@@ -117,7 +117,7 @@ impl Disk for SystemDisk {
 
     fn create_dir_all(&self, path: &Path) -> io::Result<()> {
         match std::fs::create_dir(path) {
-            Ok(()) => path.parent().map_or(Ok(()), |parent| File::open(parent)?.sync_all()),
+            Ok(()) => path.parent().map_or(Ok(()), |parent| flush(&File::open(parent)?)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.create_dir_all(path.parent().ok_or(error)?)?;
                 self.create_dir_all(path)
@@ -134,7 +134,7 @@ impl Disk for SystemDisk {
             self.create_dir_all(parent)?;
         }
         match std::fs::DirBuilder::new().mode(0o700).create(path) {
-            Ok(()) => path.parent().map_or(Ok(()), |parent| File::open(parent)?.sync_all()),
+            Ok(()) => path.parent().map_or(Ok(()), |parent| flush(&File::open(parent)?)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 let found = std::fs::symlink_metadata(path)?;
                 if !found.is_dir() {
@@ -163,8 +163,8 @@ impl Disk for SystemDisk {
             rustix::fs::fchown(&temporary.file, None, Some(Gid::from_raw(old.st_gid)))?;
         }
         // After the change of group, which takes special bits away.
-        rustix::fs::fchmod(&temporary.file, Mode::from_raw_mode(mode as rustix::fs::RawMode))?;
-        temporary.file.sync_all()?;
+        rustix::fs::fchmod(&temporary.file, permissions(mode))?;
+        flush(&temporary.file)?;
         let flush = place.folder_to_flush()?;
         if !still() {
             return Err(io::Error::new(io::ErrorKind::Interrupted, "the file changed while it was being written"));
@@ -181,7 +181,7 @@ impl Disk for SystemDisk {
         // The umask takes from this mode what it takes from any new file's.
         let mut temporary = Temporary::new(&place, Mode::from_raw_mode(0o666))?;
         temporary.file.write_all(bytes)?;
-        temporary.file.sync_all()?;
+        flush(&temporary.file)?;
         let flush = place.folder_to_flush()?;
         temporary.move_to(&place.name, |place, from, to| {
             rename_new((&place.folder, OsStr::new(from)), (&place.folder, to))
@@ -207,7 +207,7 @@ impl Disk for SystemDisk {
         }
         file.write_all(bytes)?;
         file.set_len(bytes.len() as u64)?;
-        file.sync_all()
+        flush(&file)
     }
 
     fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()> {
@@ -218,8 +218,8 @@ impl Disk for SystemDisk {
         if !file.metadata()?.is_file() {
             return Err(invalid(path, "is not a regular file"));
         }
-        rustix::fs::fchmod(&file, Mode::from_raw_mode(mode as rustix::fs::RawMode))?;
-        file.sync_all()
+        rustix::fs::fchmod(&file, permissions(mode))?;
+        flush(&file)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -406,10 +406,30 @@ impl Place {
     }
 }
 
+/// Flushes a file or a folder. macOS is asked for more than that by the standard library (down to the medium), which not
+/// every file system there can do; then it is a flush as elsewhere.
+fn flush(file: &File) -> io::Result<()> {
+    match file.sync_all() {
+        Err(error) if !cfg!(target_os = "linux") && is_unsupported(&error) => Ok(rustix::fs::fsync(file)?),
+        result => result,
+    }
+}
+
+fn is_unsupported(error: &io::Error) -> bool {
+    let errors = [Errno::NOTSUP, Errno::OPNOTSUPP, Errno::NOTTY, Errno::INVAL];
+    Errno::from_io_error(error).is_some_and(|error| errors.contains(&error))
+}
+
+/// The permission bits of a mode.
+fn permissions(mode: u32) -> Mode {
+    // Narrower elsewhere than here, and nowhere too narrow for these.
+    Mode::from_raw_mode((mode & 0o7777) as rustix::fs::RawMode)
+}
+
 /// Flushes a folder, so that a new name in it survives a power cut. The change itself is made, so a failure is told to
 /// the operator only.
 fn flush_folder(folder: Option<File>, path: &Path) {
-    if let Some(Err(error)) = folder.map(|folder| folder.sync_all()) {
+    if let Some(Err(error)) = folder.map(|folder| flush(&folder)) {
         warn!(path = %path.display(), %error, "the folder of a changed file could not be flushed");
     }
 }

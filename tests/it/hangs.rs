@@ -9,6 +9,7 @@
 mod attacks;
 mod desk;
 mod kept;
+mod killers;
 
 use std::time::Duration;
 
@@ -30,6 +31,7 @@ const HANGS: &[(&str, &str)] = &[
     ("stopped", "sleep 1000 & kill -STOP $!; echo ready; kill -STOP $$"),
     ("double fork", "(setsid sh -c 'sleep 1000 & sleep 1001 & exit' &); sleep 1002 & echo ready; wait"),
     ("closed", "echo ready; exec <&- >&- 2>&-; sleep 1000"),
+    ("stops its supervisor", "kill -STOP $PPID; echo ready; setsid -w sleep 1000"),
 ];
 
 /// How a call is ended from outside.

@@ -48,6 +48,26 @@ pub(super) struct Invocation<'a> {
     pub scene: &'a Scene,
 }
 
+/// Folders in which programs are that the system or the user installed.
+const INSTALLED: &[&str] = &[
+    "/bin",
+    "/sbin",
+    "/usr/bin",
+    "/usr/sbin",
+    "/usr/local/bin",
+    "/usr/local/sbin",
+    "/opt/homebrew/bin",
+    "/opt/homebrew/sbin",
+    "/run/current-system/sw/bin",
+];
+
+impl Invocation<'_> {
+    /// Whether the program is a file that is named by its path, and not one that was installed.
+    pub(super) fn own(&self) -> bool {
+        self.given.rsplit_once('/').is_some_and(|(folder, _)| !INSTALLED.contains(&folder))
+    }
+}
+
 /// What a command does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Effects {
@@ -65,6 +85,21 @@ pub(super) struct Effects {
     pub hosts: Vec<String>,
     /// What it runs in its turn, to be judged like what stands in the line itself.
     pub runs: Vec<Runs>,
+}
+
+impl Effects {
+    /// Those of a command that does no harm itself.
+    pub(super) fn harmless() -> Effects {
+        Effects {
+            verdict: Verdict::ReadOnly,
+            reasons: Vec::new(),
+            reads: Vec::new(),
+            writes: Vec::new(),
+            network: false,
+            hosts: Vec::new(),
+            runs: Vec::new(),
+        }
+    }
 }
 
 /// What a command runs in its turn.

@@ -61,19 +61,6 @@ const VERBS: &[&Verbs] = &[
     &builds::GO,
 ];
 
-/// Folders in which programs are that the system or the user installed.
-const FOLDERS: &[&str] = &[
-    "/bin",
-    "/sbin",
-    "/usr/bin",
-    "/usr/sbin",
-    "/usr/local/bin",
-    "/usr/local/sbin",
-    "/opt/homebrew/bin",
-    "/opt/homebrew/sbin",
-    "/run/current-system/sw/bin",
-];
-
 /// Programs that tell their version or their usage when that is all they are asked, and run nothing of the repository
 /// for it (`pytest` loads its plugins first, `mvn` takes options of the virtual machine from `.mvn`).
 const PROBED: &[&str] = &[
@@ -194,14 +181,6 @@ pub(super) fn effects(invocation: &Invocation<'_>) -> Effects {
     let mut sheet = Sheet::new(invocation);
     if !probe(invocation) {
         judge(&mut sheet);
-    }
-    if let Some((folder, _)) = invocation.given.rsplit_once('/')
-        && !FOLDERS.contains(&folder)
-    {
-        sheet.because(
-            Verdict::NeedsApproval,
-            format!("`{}` is a file that somebody may have put there", invocation.given),
-        );
     }
     sheet.done()
 }

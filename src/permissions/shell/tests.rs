@@ -19,15 +19,7 @@ pub(super) fn scene() -> Scene {
 pub(super) fn table(invocation: &Invocation<'_>) -> Effects {
     let Invocation { program, args, .. } = *invocation;
     let operands: Vec<Word> = args.iter().filter(|arg| !arg.text().starts_with('-')).cloned().collect();
-    let mut effects = Effects {
-        verdict: Verdict::ReadOnly,
-        reasons: Vec::new(),
-        reads: Vec::new(),
-        writes: Vec::new(),
-        network: false,
-        hosts: Vec::new(),
-        runs: Vec::new(),
-    };
+    let mut effects = Effects::harmless();
     let mut asks = |verdict: Verdict, why: &str| {
         effects.verdict = verdict;
         effects.reasons.push(format!("`{program}` {why}"));

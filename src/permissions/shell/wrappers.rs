@@ -31,15 +31,7 @@ pub(super) struct Wrapped {
 impl Wrapped {
     /// One that does no harm itself.
     fn harmless() -> Wrapped {
-        let effects = Effects {
-            verdict: Verdict::ReadOnly,
-            reasons: Vec::new(),
-            reads: Vec::new(),
-            writes: Vec::new(),
-            network: false,
-            hosts: Vec::new(),
-            runs: Vec::new(),
-        };
+        let effects = Effects::harmless();
         Wrapped { effects, folder: None, sets: Vec::new(), arguments: None, child: true, guess: Vec::new() }
     }
 
@@ -47,6 +39,13 @@ impl Wrapped {
     fn asks(mut self, why: impl Into<String>) -> Wrapped {
         self.effects.verdict = self.effects.verdict.max(Verdict::NeedsApproval);
         self.effects.reasons.push(why.into());
+        self
+    }
+
+    /// It destroys something itself.
+    fn destroys(mut self, why: impl Into<String>) -> Wrapped {
+        self.effects.verdict = Verdict::Destructive;
+        self.effects.reasons.insert(0, why.into());
         self
     }
 

@@ -110,12 +110,11 @@ pub(super) const ROWS: &[Row] = &[
         "make, gmake, bmake, remake, cmake, ctest, cpack, ninja, samu, meson, scons, waf, bazel, bazelisk, buck, \
         buck2, pants, please, gn, gyp, autoreconf, autoconf, automake, aclocal, autoheader, libtoolize, configure, \
         qmake, xmake, premake5, tup, redo, gradle, gradlew, mvn, mvnw, ant, sbt, mill, leiningen, just, task, rake, \
-        thor, invoke, nox, tox, doit, grunt, gulp, webpack, rollup, vite, esbuild, parcel, tsup, swc, babel, next, \
-        nuxt, astro, svelte-kit, gatsby, remix, vue-cli-service, react-scripts, storybook, hugo, jekyll, mkdocs, \
+        thor, invoke, nox, tox, grunt, gulp, webpack, rollup, vite, esbuild, parcel, tsup, swc, babel, next, nuxt, \
+        astro, svelte-kit, gatsby, remix, vue-cli-service, react-scripts, storybook, hugo, jekyll, mkdocs, \
         sphinx-build, eleventy, docusaurus, xcodebuild, msbuild, nmake, devenv, trunk, mage, dune, ocamlbuild, zig, \
-        nim, shake, latexmk, tectonic, quarto, pandoc, asciidoctor, doxygen, protoc, buf, flatc, thrift, swig, \
-        bison, yacc, flex, lex, m4, gperf, xgettext, msgfmt, po4a, electron-builder, tauri, cordova, ionic, \
-        capacitor",
+        nim, shake, latexmk, tectonic, quarto, pandoc, asciidoctor, doxygen, protoc, buf, flatc, thrift, swig, bison, \
+        yacc, flex, lex, m4, gperf, xgettext, msgfmt, po4a, electron-builder, tauri, cordova, ionic, capacitor",
         BUILDS,
     )
     .options("* -o:> -j? -f:< -C: -n: -k: -D:")
@@ -160,15 +159,15 @@ pub(super) const ROWS: &[Row] = &[
         ("-cpuprofile:>", Verdict::NeedsApproval, "overwrites a file"),
     ]),
     asks(
-        "gcc, g++, cc, c++, clang, clang++, cpp, tcc, icc, icx, nvcc, emcc, em++, ccache, sccache, distcc, \
-        gfortran, ifort, gnat, gdc, ldc2, dmd, rustc, rustdoc, ghc, ghci, ocamlc, ocamlopt, ocamlfind, javac, \
-        kotlinc, scalac, groovyc, csc, mcs, fsc, swiftc, valac, fpc, nasm, yasm, as, ld, lld, gold, mold, ranlib, \
-        strip, objcopy, windres, dsymutil, install_name_tool, codesign, patchelf, wasm-ld, wasm2wat, wat2wasm, \
-        wasm-opt, erlc, elixirc, coffee, sass, sassc, lessc, stylus, elm, purs, spago, gleam, solc, forge, hardhat, \
-        truffle, anchor, moonc, haxe, rescript, bsc, tex, latex, pdflatex, xelatex, lualatex, bibtex, biber, dot, \
-        neato, plantuml, mmdc, ffmpeg, ffprobe, sox, lame, convert, magick, mogrify, identify, gs, ps2pdf, \
-        pdftotext, pdftk, qpdf, exiftool, inkscape, rsvg-convert, cwebp, optipng, pngquant, jpegoptim, gifsicle, \
-        tesseract, img2pdf, wkhtmltopdf, libreoffice, soffice, unoconv, qrencode, zbarimg",
+        "gcc, g++, cc, c++, clang, clang++, cpp, tcc, icc, icx, nvcc, emcc, em++, gfortran, ifort, gnat, gdc, ldc2, \
+        dmd, rustc, rustdoc, ghc, ghci, ocamlc, ocamlopt, ocamlfind, javac, kotlinc, scalac, groovyc, csc, mcs, fsc, \
+        swiftc, valac, fpc, nasm, yasm, as, ld, lld, gold, mold, ranlib, strip, objcopy, windres, dsymutil, \
+        install_name_tool, codesign, patchelf, wasm-ld, wasm2wat, wat2wasm, wasm-opt, erlc, elixirc, coffee, sass, \
+        sassc, lessc, stylus, elm, purs, spago, gleam, solc, forge, hardhat, truffle, anchor, moonc, haxe, rescript, \
+        bsc, tex, latex, pdflatex, xelatex, lualatex, bibtex, biber, dot, neato, plantuml, mmdc, ffmpeg, ffprobe, sox, \
+        lame, convert, magick, mogrify, identify, gs, ps2pdf, pdftotext, pdftk, qpdf, exiftool, inkscape, \
+        rsvg-convert, cwebp, optipng, pngquant, jpegoptim, gifsicle, tesseract, img2pdf, wkhtmltopdf, libreoffice, \
+        soffice, unoconv, qrencode, zbarimg",
         COMPILES,
     )
     .options("* -o:> -MF:> -wrapper:! -specs:< -T:< -x: -I: -L: -l: -D: -include:<")

@@ -32,13 +32,6 @@ pub(super) const ROWS: &[Row] = &[
         "alias, unalias, enable, bind, complete, compopt, setopt, unsetopt, autoload, zmodload, abbr, function",
         "changes what commands mean",
     ),
-    custom("source, .", |sheet| {
-        sheet.asks(&format!(
-            "runs every line of {}",
-            sheet.args().first().map_or("a file".to_owned(), |word| format!("`{}`", shown(word)))
-        ));
-        sheet.args().iter().take(1).for_each(|word| sheet.reads(word));
-    }),
     custom("trap", trap),
     looks("mapfile, readarray", "-t -d: -n: -O: -s: -u: -c:", Operands::Text)
         .dangers(&[("-C:!", Verdict::NeedsApproval, "runs a command for each line")])

@@ -163,7 +163,7 @@ pub(super) const ROWS: &[Row] = &[
         "runs what the repository's files say",
     )
     .net(),
-    custom("pulumi, vagrant, crossplane, cdk8s, bosh, juju", |sheet| {
+    custom("pulumi, crossplane, cdk8s, bosh, juju", |sheet| {
         worded(sheet, &["status", "global-status", "whoami", "about", "history", "version"]);
         let first = sheet.args().iter().filter_map(known).find(|word| !word.starts_with('-'));
         if first.is_some_and(|verb| {
@@ -174,9 +174,8 @@ pub(super) const ROWS: &[Row] = &[
     }),
     asks(
         "gh-ost, jira, linear, slack, sentry-cli, datadog-ci, codecov, newman, postman, stripe, twilio, sendgrid, \
-        doppler, infisical, chamber, gitleaks, trufflehog, git-secrets, pre-commit, lefthook, husky, commitizen, cz, \
-        semantic-release, changeset, goreleaser, release-please, standard-version, release-it, np, \
-        cargo-release",
+        infisical, chamber, gitleaks, trufflehog, git-secrets, pre-commit, lefthook, husky, commitizen, cz, \
+        semantic-release, changeset, goreleaser, release-please, standard-version, release-it, np, cargo-release",
         "talks to others in your name, or runs the repository's hooks",
     )
     .net()

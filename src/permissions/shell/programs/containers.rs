@@ -159,8 +159,8 @@ pub(super) const DOCKER: Verbs = Verbs {
 /// What else works with containers.
 pub(super) const ROWS: &[Row] = &[asks(
     "buildah, skopeo, kaniko, img, crane, oras, cosign, dive, trivy, grype, syft, hadolint, lazydocker, ctop, \
-        act, earthly, dagger, devcontainer, lima, limactl, colima, orb, multipass, toolbox, distrobox, apptainer, \
-        singularity, systemd-nspawn, runc, bwrap, firejail, virsh, qemu-img, VBoxManage, vmrun, lxc, lxd, \
+        act, earthly, dagger, devcontainer, lima, limactl, colima, orb, apptainer, \
+        singularity, systemd-nspawn, runc, virsh, qemu-img, VBoxManage, vmrun, lxc, lxd, \
         incus",
     "works with containers or other machines",
 )

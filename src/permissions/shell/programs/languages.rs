@@ -13,15 +13,13 @@ const OTHERS: &str = "runs or steers another program";
 pub(super) const ROWS: &[Row] = &[
     asks(
         "python, python2, python3, pypy, pypy3, ipython, jupyter, node, nodejs, deno, qjs, ruby, irb, jruby, perl, \
-        raku, php, lua, luajit, tclsh, wish, expect, Rscript, R, julia, octave, matlab, maxima, gp, sage, scala, \
-        kotlin, groovy, java, jshell, clisp, sbcl, guile, racket, scheme, chicken, csi, runghc, runhaskell, ocaml, \
-        elixir, iex, erl, escript, swipl, gprolog, dotnet-script, fsi, pwsh, powershell, cscript, wscript, mono, \
-        wine, crystal, v, nu, elvish, xonsh, osh, wasmtime, wasmer, wasm3, bb, babashka, jbang, streamlit, gunicorn, \
-        uvicorn, flask, celery, django-admin, rails, rackup, puma, unicorn, artisan, nodemon, ts-node-dev, forever, \
-        foreman, honcho, overmind, hivemind, entr, watchexec, watchman, chokidar, reflex, air, onchange, \
-        inotifywait, fswatch, concurrently, npm-run-all, run-s, run-p, dotenv, direnv, cross-env, ansible-runner, \
-        scrapy, dbt, airflow, dagster, prefect, mlflow, ray, torchrun, accelerate, mpirun, mpiexec, srun, sbatch, \
-        qsub",
+        raku, php, lua, luajit, tclsh, wish, Rscript, R, julia, octave, matlab, maxima, gp, sage, scala, kotlin, \
+        groovy, java, jshell, clisp, sbcl, guile, racket, scheme, chicken, csi, runghc, runhaskell, ocaml, elixir, \
+        iex, erl, escript, swipl, gprolog, dotnet-script, fsi, cscript, wscript, mono, wine, crystal, v, osh, \
+        wasmtime, wasmer, wasm3, bb, babashka, jbang, streamlit, gunicorn, uvicorn, flask, celery, django-admin, \
+        rails, rackup, puma, unicorn, artisan, ts-node-dev, forever, overmind, hivemind, chokidar, air, onchange, \
+        fswatch, npm-run-all, run-s, run-p, cross-env, ansible-runner, scrapy, dbt, airflow, dagster, prefect, mlflow, \
+        ray, torchrun, accelerate, mpirun, mpiexec, srun, sbatch, qsub",
         CODE,
     )
     .options("+ * -c: -e: -E: -m: -r: -i -u -p:")
@@ -36,11 +34,9 @@ pub(super) const ROWS: &[Row] = &[
     .options("* -c: --cmd: -S:< -s:< -u:< --eval: -w:> -W:> -l:<")
     .then(edited),
     asks(
-        "gdb, lldb, rr, pdb, dlv, jdb, cgdb, ddd, dtrace, bpftrace, perf, valgrind, kcachegrind, heaptrack, gprof, \
-        gcov, llvm-profdata, ltrace, systemtap, stap, sysdig, uftrace, py-spy, rbspy, async-profiler, jmap, jstack, \
-        jcmd, jps, jstat, frida, radare2, r2, rizin, ghidra, hopper, ida, hyperfine, chrome, chromium, \
-        google-chrome, firefox, safari, microsoft-edge, electron, chromedriver, geckodriver, xvfb-run, Xvfb, \
-        startx",
+        "pdb, dlv, jdb, cgdb, ddd, dtrace, kcachegrind, gprof, gcov, llvm-profdata, systemtap, stap, sysdig, py-spy, \
+        rbspy, async-profiler, jmap, jstack, jcmd, jps, jstat, frida, radare2, r2, rizin, ghidra, hopper, ida, chrome, \
+        chromium, google-chrome, firefox, safari, microsoft-edge, electron, chromedriver, geckodriver, Xvfb, startx",
         OTHERS,
     )
     .options("+ * -ex:! -iex:! -x:< -p: -o: --eval-command: --command:<"),
@@ -74,15 +70,13 @@ pub(super) const ROWS: &[Row] = &[
     )
     .net(),
     asks(
-        "rlwrap, unbuffer, tini, dumb-init, catchsegv, faketime, fakeroot, fakechroot, proot, linux32, linux64, \
-        setarch, i386, uname26, prime-run, optirun, gamemoderun, mangohud, caffeinate, sem, chpst, softlimit, \
-        setlock, envdir, setuidgid, start-stop-daemon, daemonize, runuser, capsh, setpriv, aa-exec, sg, run-parts, \
-        pkgx, arch-chroot, with, cgcreate",
+        "fakechroot, i386, uname26, prime-run, optirun, gamemoderun, mangohud, caffeinate, setlock, aa-exec, sg, \
+        run-parts, pkgx, arch-chroot, with, cgcreate",
         "runs a program",
     )
     .options("+ *")
     .operands(Operands::Here(0)),
-    looks("uuidgen, uuid, mcookie, pwgen, ts", "*", Operands::Text),
+    looks("uuidgen, uuid, mcookie, pwgen", "*", Operands::Text),
 ];
 
 /// What an interpreter is given: code in a word, or a file.

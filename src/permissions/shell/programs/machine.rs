@@ -66,7 +66,7 @@ pub(super) const ROWS: &[Row] = &[
         Verdict::Destructive,
         "ends the programs that it finds",
     )]),
-    asks("renice, chrt, taskset, cpulimit, prlimit, cgexec", "changes how programs run"),
+    asks("renice", "changes how programs run"),
     destroys("reboot, shutdown, poweroff, halt, telinit, init, pm-suspend, pm-hibernate, kexec", POWER),
     custom("service, rc-service", service),
     destroys(
@@ -133,8 +133,7 @@ pub(super) const ROWS: &[Row] = &[
     looks("pvs, vgs, lvs, pvdisplay, vgdisplay, lvdisplay, swaplabel, dumpe2fs, lsscsi", "*", Operands::Text),
     custom("sysctl", sysctl),
     destroys("modprobe, insmod, rmmod, depmod, kmod, bpftool, kextload, kextunload, nvram, pmset, systemsetup", KERNEL),
-    custom("crontab", crontab),
-    asks("at, batch, atrm, atd, anacron", "runs or drops commands later"),
+    asks("atrm, atd, anacron", "runs or drops commands later"),
     looks("atq", "*", Operands::Text),
     custom("hostnamectl, timedatectl, localectl", |sheet| {
         plain_verb(
@@ -143,7 +142,7 @@ pub(super) const ROWS: &[Row] = &[
             SETTINGS,
         );
     }),
-    custom("loginctl, machinectl", |sheet| {
+    custom("loginctl", |sheet| {
         plain_verb(
             sheet,
             &["list-sessions", "list-users", "list-seats", "session-status", "user-status", "show-session", "list"],
@@ -155,11 +154,11 @@ pub(super) const ROWS: &[Row] = &[
     }),
     custom("defaults", |sheet| plain_verb(sheet, &["read", "read-type", "domains", "find", "help"], SETTINGS)),
     asks(
-        "osascript, automator, shortcuts, open, xdg-open, gnome-open, start, xdotool, ydotool, wmctrl, dbus-send, \
-        gdbus, busctl, notify-send, say, screencapture, scrot, gsettings, dconf, xset, xrandr",
+        "automator, shortcuts, gnome-open, start, xdotool, ydotool, wmctrl, gdbus, busctl, notify-send, say, \
+        screencapture, scrot, gsettings, dconf, xset, xrandr",
         "drives other programs or the desktop",
     ),
-    asks("security, secret-tool, kwallet-query, keyctl, pass, op, bw, vault, sops, age", "handles secrets"),
+    asks("security, secret-tool, kwallet-query, keyctl, pass, bw, vault, sops, age", "handles secrets"),
     asks("pbcopy, xclip, xsel, wl-copy, clip", "replaces the clipboard"),
     asks("pbpaste, wl-paste", "reads the clipboard"),
     asks("logger, wall, write, mesg, mail, mailx, sendmail, mutt, swaks, msmtp", "sends a message").net(),
@@ -170,7 +169,7 @@ pub(super) const ROWS: &[Row] = &[
         SETTINGS,
     ),
     looks("umask, stty", "*", Operands::Text),
-    asks("tmux, screen, zellij, dtach, abduco", "runs programs that stay when the call is over"),
+    asks("zellij", "runs programs that stay when the call is over"),
 ];
 
 /// systemctl.
@@ -473,14 +472,5 @@ fn sysctl(sheet: &mut Sheet<'_>) {
     }
     if !looks {
         sheet.destroys(KERNEL);
-    }
-}
-
-fn crontab(sheet: &mut Sheet<'_>) {
-    let words: Vec<&str> = sheet.args().iter().map(shown).collect();
-    match words.as_slice() {
-        ["-l"] => {}
-        ["-u", _, "-l"] | ["-l", "-u", _] if sheet.args().iter().all(|word| known(word).is_some()) => {}
-        _ => sheet.destroys("replaces or removes the commands that run by the clock"),
     }
 }

@@ -115,15 +115,6 @@ pub(super) const ROWS: &[Row] = &[
             sheet.destroys("deletes files at the other end");
         }
     }),
-    asks("scp", "copies files between machines, over whatever is there")
-        .net()
-        .options("* -c: -D: -F:< -i:< -J:@ -l: -o: -P: -S:! -X:")
-        .then(remote_copy),
-    asks("sftp", "copies files between machines")
-        .net()
-        .options("* -b:< -B: -c: -D: -F:< -i:< -J:@ -l: -o: -P: -R: -s: -S:!")
-        .operands(Operands::Hosts)
-        .then(ssh_options),
     asks("rsync", "copies files over whatever is there")
         .options(
             "* -e:! --rsh:! --rsync-path: --files-from:< --exclude-from:< --include-from:< --exclude: \
@@ -141,7 +132,7 @@ pub(super) const ROWS: &[Row] = &[
             ("--daemon", Verdict::NeedsApproval, "serves files to other machines"),
         ])
         .then(remote_copy),
-    asks("nc, ncat, netcat, socat, telnet, cryptcat, rlogin, rsh, ftp, tftp", "opens a way to another machine")
+    asks("nc, ncat, netcat, telnet, cryptcat, rlogin, rsh, ftp, tftp", "opens a way to another machine")
         .net()
         .options("* -e:! -c:! --exec:! --sh-exec:! --lua-exec:< -p: -s: -w: -x: -X:")
         .operands(Operands::Hosts)
@@ -182,8 +173,8 @@ pub(super) const ROWS: &[Row] = &[
             }
         }),
     asks(
-        "ssh-copy-id, ssh-add, ssh-keyscan, mosh, autossh, sshfs, sshpass, cloudflared, ngrok, tailscale, openvpn, \
-        wireguard, vpnc, openconnect, zerotier-cli",
+        "ssh-copy-id, ssh-add, ssh-keyscan, sshfs, sshpass, cloudflared, ngrok, tailscale, openvpn, wireguard, vpnc, \
+        openconnect, zerotier-cli",
         "handles keys or opens ways to other machines",
     )
     .net(),

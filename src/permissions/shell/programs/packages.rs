@@ -102,7 +102,7 @@ pub(super) const NPM: Verbs = Verbs {
 
 /// pip and its likes.
 pub(super) const PIP: Verbs = Verbs {
-    names: "pip, pip3, pipx, uv, poetry, pdm, hatch, rye, conda, mamba, micromamba, pipenv, flit, twine, pixi",
+    names: "pip, pip3, pipx, uv, poetry, pdm, hatch, rye, pipenv, flit, twine, pixi",
     before: looks(
         "pip",
         "-V -h -v -q --version --help --no-color --disable-pip-version-check --no-input --isolated",
@@ -162,8 +162,8 @@ pub(super) const PIP: Verbs = Verbs {
 
 /// apt, dnf and their likes.
 pub(super) const SYSTEM: Verbs = Verbs {
-    names: "apt, apt-get, aptitude, dnf, yum, microdnf, tdnf, zypper, apk, brew, port, snap, flatpak, choco, scoop, \
-        winget, pkg, pkg_add, xbps-install, emerge, eopkg, nala, urpmi",
+    names: "apt, apt-get, aptitude, dnf, yum, microdnf, tdnf, zypper, apk, brew, port, choco, scoop, winget, pkg, \
+    pkg_add, xbps-install, emerge, eopkg, nala, urpmi",
     before: looks(
         "apt",
         "-q -v -h --version --help -y --yes --assume-yes --assumeyes --non-interactive -n",
@@ -269,7 +269,7 @@ pub(super) const ROWS: &[Row] = &[
     asks(
         "apt-mark, apt-key, add-apt-repository, apt-add-repository, debconf-set-selections, rpmbuild, debuild, \
         dpkg-buildpackage, makepkg, alien, softwareupdate, installer, mas, fwupdmgr, do-release-upgrade, \
-        unattended-upgrade, tasksel, nix, nix-env, nix-shell, nix-build, guix",
+        unattended-upgrade, tasksel, nix-env, nix-build",
         "changes the machine's packages",
     )
     .net()
@@ -289,10 +289,10 @@ pub(super) const ROWS: &[Row] = &[
     ),
     custom(
         "gem, bundle, bundler, composer, cpan, cpanm, luarocks, opam, cabal, stack, mix, rebar3, hex, nuget, dub, \
-        nimble, shards, raco, juliaup, pub, dart, flutter, pod, carthage, mint, vcpkg, conan, spack, sdk, sdkman, \
-        asdf, mise, nvm, fnm, n, volta, corepack, rbenv, pyenv, goenv, jenv, tfenv, ghcup, rustup, dotnet, swift, \
-        xcode-select, xcodes, ng, nx, turbo, lerna, rush, lein, clj, clojure, coursier, cs, helm-docs, krew, \
-        steampipe, tldr, deps, elan, wasm-pack, cargo-binstall",
+        nimble, shards, raco, juliaup, pub, dart, flutter, pod, carthage, mint, vcpkg, conan, spack, sdk, sdkman, nvm, \
+        fnm, n, volta, corepack, rbenv, pyenv, goenv, jenv, tfenv, ghcup, rustup, dotnet, swift, xcode-select, xcodes, \
+        ng, nx, turbo, lerna, rush, lein, clj, clojure, coursier, cs, helm-docs, krew, steampipe, tldr, deps, elan, \
+        wasm-pack, cargo-binstall",
         languages,
     ),
 ];
@@ -384,7 +384,7 @@ fn languages(sheet: &mut Sheet<'_>) {
             ("which", ""),
             ("check", ""),
         ],
-        "nvm" | "fnm" | "volta" | "pyenv" | "rbenv" | "asdf" | "mise" => &[
+        "nvm" | "fnm" | "volta" | "pyenv" | "rbenv" => &[
             ("ls", ""),
             ("list", ""),
             ("current", ""),

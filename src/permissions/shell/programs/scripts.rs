@@ -26,6 +26,17 @@ pub(super) struct Script {
 }
 
 impl Script {
+    /// All of it in one line, for tests.
+    #[cfg(test)]
+    fn told(&self) -> String {
+        let mut told = Vec::new();
+        told.extend(self.runs.iter().map(|run| format!("run {}", run.as_deref().unwrap_or("?"))));
+        told.extend(self.reads.iter().map(|file| format!("read {file}")));
+        told.extend(self.writes.iter().map(|file| format!("write {}", file.as_deref().unwrap_or("?"))));
+        told.extend(self.unclear.iter().map(|_| "unclear".to_owned()));
+        told.join("; ")
+    }
+
     fn tell(self, sheet: &mut Sheet<'_>) {
         for command in self.runs {
             match command {

@@ -9,6 +9,7 @@ use proptest::sample::Index;
 
 use super::super::Scene;
 use super::super::effects::{Effects, Invocation, Verdict, Word};
+use super::super::wrappers;
 use super::*;
 
 const FIXTURE: &str = include_str!("../../../../fixtures/shell/programs.txt");
@@ -88,6 +89,19 @@ fn rows() -> Vec<(Verdict, &'static str, Option<&'static str>)> {
     rows
 }
 
+/// What runs other programs is judged by what it runs, and no table is asked: a row there would never count.
+#[test]
+fn what_runs_others_has_no_row() {
+    let rows = ROWS.iter().copied().flatten().flat_map(Row::names);
+    let verbs = VERBS.iter().flat_map(|verbs| verbs.names.split(',').map(str::trim));
+    let scene = scene();
+    let twice = rows.chain(verbs).filter(|program| {
+        let invocation = Invocation { program, given: program, args: &[], fed: false, scene: &scene };
+        wrappers::wrapped(&invocation).is_some()
+    });
+    assert_eq!(twice.collect::<Vec<_>>(), Vec::<&str>::new());
+}
+
 #[test]
 fn the_fixture() {
     let mut faults = Vec::new();
@@ -165,7 +179,6 @@ fn what_runs_in_turn_and_what_is_touched() {
     check("curl -T a https://u@h.org/x", "reads a; net h.org");
     check("curl -d @b https://h.org", "reads b; net h.org");
     check("curl file:///etc/passwd", "reads /etc/passwd; net");
-    check("scp a host:b", "reads a; net host");
     check("rsync -e 'ssh -p 1' a host:b", "line ssh -p 1; reads a; net host");
     check("git push git@host.org:a/b.git", "net host.org");
     check("docker run -v .:/app x", "net");

@@ -2,7 +2,7 @@
 
 use super::super::effects::Verdict;
 use super::options::{Parsed, known};
-use super::rows::{Operands, Row, asks, custom, looks};
+use super::rows::{Operands, Row, custom, looks};
 use super::scripts;
 use super::sheet::Sheet;
 
@@ -133,7 +133,6 @@ pub(super) const ROWS: &[Row] = &[
     )
     .dangers(&[("--plugin:", Verdict::NeedsApproval, "loads a plugin")])
     .then(from_file),
-    asks("ldd", "may run the program that it looks at").operands(Operands::Reads),
     looks(
         "base64, base32, basenc, gbase64",
         "-d -D -i: -w: -b: --decode --ignore-garbage --wrap: --base64 \

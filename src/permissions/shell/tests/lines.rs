@@ -181,6 +181,22 @@ fn one_consent_covers_no_line_that_runs_something_else() {
 }
 
 #[test]
+fn copies_tell_the_files_and_the_machines() {
+    #[track_caller]
+    fn check(line: &str, reads: &[&str], writes: &[&str], hosts: &[&str]) {
+        let found = look(line);
+        let asked: Vec<&str> = found.reads.iter().map(|touched| touched.asked.as_str()).collect();
+        let changed: Vec<&str> = found.writes.iter().map(|touched| touched.asked.as_str()).collect();
+        assert_eq!((asked, changed), (reads.to_vec(), writes.to_vec()), "{line}");
+        assert_eq!((found.hosts, found.network), (hosts.iter().map(|&host| host.to_owned()).collect(), true), "{line}");
+    }
+    check("scp a host:b", &["a"], &[], &["host"]);
+    check("scp .env me@host:", &[".env"], &[], &["host"]);
+    check("scp host:b a", &[], &["a"], &["host"]);
+    check("sftp -b orders me@host:x y", &["orders"], &["y"], &["host"]);
+}
+
+#[test]
 fn a_line_of_a_megabyte_is_answered() {
     for piece in ["ls; ", "x[a[", "declare x=("] {
         let analysis = look(&piece.repeat((1 << 20) / piece.len()));

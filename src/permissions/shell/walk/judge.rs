@@ -10,18 +10,6 @@ use crate::permissions::shell::paths::{self, Place};
 use crate::permissions::shell::wrappers::{self, Wrapped};
 use crate::permissions::shell::{Scene, Simple as Told, Touched};
 
-/// Folders whose programs the system or the user installed.
-const INSTALLED: &[&str] = &[
-    "/bin",
-    "/sbin",
-    "/usr/bin",
-    "/usr/sbin",
-    "/usr/local/bin",
-    "/usr/local/sbin",
-    "/opt/homebrew/bin",
-    "/run/current-system/sw/bin",
-];
-
 /// Programs that fetch from other machines.
 const FETCH: &[&str] = &["aria2c", "axel", "curl", "fetch", "ftp", "http", "https", "lynx", "nc", "ncat", "wget", "xh"];
 
@@ -188,7 +176,7 @@ impl Walker<'_> {
         let table = self.table;
         let scene = self.scene().clone();
         let invocation = Invocation { program, given, args, fed, scene: &scene };
-        if own(&invocation) {
+        if invocation.own() {
             self.plain = false;
             let why = format!("`{}` is a file that somebody may have put there", short(given));
             self.raise(Verdict::NeedsApproval, why);
@@ -211,8 +199,11 @@ impl Walker<'_> {
         let lower = program.to_lowercase();
         if lower != program {
             // Some file systems do not tell case apart.
-            let effects = table(&Invocation { program: &lower, ..invocation });
-            self.only_destructive(|walker| walker.apply(&lower, effects));
+            let invocation = Invocation { program: &lower, ..invocation };
+            self.only_destructive(|walker| match wrappers::wrapped(&invocation) {
+                Some(wrapped) => walker.wrapped(&lower, wrapped),
+                None => walker.apply(&lower, table(&invocation)),
+            });
         }
         if how.more {
             self.plain = false;
@@ -466,11 +457,6 @@ impl Walker<'_> {
             list.push(touched);
         }
     }
-}
-
-/// Whether a command is a file that is named by its path, and not one that came with the system.
-fn own(invocation: &Invocation<'_>) -> bool {
-    invocation.given.rsplit_once('/').is_some_and(|(folder, _)| !INSTALLED.contains(&folder))
 }
 
 /// Whether a word looks like an assignment.

@@ -48,7 +48,7 @@ pub(super) struct Pending {
 
 pub(super) struct Parser<'a> {
     pub text: &'a str,
-    /// Where the text ends for now, in bytes.
+    /// Where the stretch that is being read ends, in bytes: at the end of the text, or of a substitution in it.
     pub end: usize,
     /// In bytes, always between two characters.
     pub at: usize,

@@ -12,6 +12,10 @@ const SSH: Known = Known {
     long_takes: &["ssh", "port", "bind-server", "predict", "client", "server", "family"],
 };
 
+const NONE: Known = Known { flags: "", takes: "", may: "", long: &[], long_takes: &[] };
+const SCP: Known = Known { flags: "346ABCOpqRrsTvtfd", takes: "cDFiJloPSX", ..NONE };
+const SFTP: Known = Known { flags: "46AaCfNpqrv", takes: "bBcDFiJloPRSsX", ..NONE };
+
 /// `ssh host line`
 pub(super) fn ssh(program: &str, args: &[Word]) -> Wrapped {
     let found = options(args, &SSH);
@@ -28,7 +32,7 @@ pub(super) fn ssh(program: &str, args: &[Word]) -> Wrapped {
     }
     let Some((host, mut rest)) = found.rest.split_first() else { return wrapped };
     wrapped.effects.hosts.push(named(host.text()));
-    wrapped.effects.hosts.extend(found.of(&["J"]).iter().map(|host| named(host.text())));
+    wrapped.effects.hosts.extend(found.of(&["J"]).iter().flat_map(|hosts| hosts.text().split(',')).map(named));
     // Options may also stand behind the host.
     let behind = options(rest, &SSH);
     for option in behind.of(&["o"]) {
@@ -75,29 +79,34 @@ fn is_remote(text: &str) -> bool {
     text.contains("://") || text.contains(':') && !before.contains('/') && !before.is_empty()
 }
 
-/// `scp from to`
+/// `scp from to`, `sftp host`
 pub(super) fn copy(program: &str, args: &[Word]) -> Wrapped {
-    const KNOWN: Known =
-        Known { flags: "346ABCOpqRrsTvafN", takes: "cDFiJloPSXbB", may: "", long: &[], long_takes: &[] };
-    let found = options(args, &KNOWN);
+    let found = options(args, if program == "scp" { &SCP } else { &SFTP });
     let mut wrapped = Wrapped::harmless().asks(format!("`{program}` copies to or from another machine"));
     wrapped.effects.network = true;
     for option in found.of(&["o"]) {
         wrapped = configured(wrapped, &option);
     }
+    if found.has(&["F"]) {
+        wrapped = wrapped.asks(format!("what `{program}` is configured to run is in a file"));
+    }
     for program in found.of(&["S"]) {
         wrapped = wrapped.words(&[program]);
     }
-    let (remote, local): (Vec<&Word>, Vec<&Word>) = found.rest.iter().partition(|word| is_remote(word.text()));
-    wrapped.effects.hosts.extend(remote.iter().map(|word| named(word.text())));
-    let last = found.rest.last().filter(|word| !is_remote(word.text()));
-    match last {
-        Some(last) if program == "scp" => {
-            wrapped.effects.writes.push(last.clone());
-            wrapped.effects.reads.extend(local.into_iter().filter(|word| *word != last).cloned());
-        }
-        _ => wrapped.effects.reads.extend(local.into_iter().cloned()),
+    // The other side, as a program of this machine with its arguments.
+    wrapped = found.of(&["D"]).into_iter().fold(wrapped, Wrapped::line);
+    wrapped.effects.reads.extend(found.of(&["F", "i", "b"]));
+    if program == "scp" {
+        let (remote, local): (Vec<&Word>, Vec<&Word>) = found.rest.iter().partition(|word| is_remote(word.text()));
+        wrapped.effects.hosts.extend(remote.iter().map(|word| named(word.text())));
+        let last = found.rest.last().filter(|word| !is_remote(word.text()));
+        wrapped.effects.writes.extend(last.cloned());
+        wrapped.effects.reads.extend(local.into_iter().filter(|word| Some(*word) != last).cloned());
+    } else if let Some((host, here)) = found.rest.split_first() {
+        wrapped.effects.hosts.push(named(host.text()));
+        wrapped.effects.writes.extend(here.iter().cloned());
     }
+    wrapped.effects.hosts.extend(found.of(&["J"]).iter().flat_map(|hosts| hosts.text().split(',')).map(named));
     if found.unclear { wrapped.unclear(program, args) } else { wrapped }
 }
 

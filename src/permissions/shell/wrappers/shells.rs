@@ -2,7 +2,7 @@
 
 use super::options::{Known, like, options};
 use super::{Wrapped, assignment, joined};
-use crate::permissions::shell::effects::{Runs, Verdict, Word};
+use crate::permissions::shell::effects::{Runs, Word};
 
 /// What runs in the shell itself.
 pub(super) fn here(program: &str, args: &[Word]) -> Wrapped {
@@ -115,19 +115,13 @@ fn script_file(mut wrapped: Wrapped, program: &str, file: &Word, arguments: &[Wo
             FETCH.iter().any(|name| text.contains(&format!("<({name} ")) || text.contains(&format!(" {name} ")));
         let wrapped = wrapped.asks(format!("`{program}` runs what another command puts out"));
         return if fetched {
-            destroys(wrapped, format!("`{program}` runs what another machine sends"))
+            wrapped.destroys(format!("`{program}` runs what another machine sends"))
         } else {
             wrapped
         };
     }
     wrapped.effects.reads.push(file.clone());
     wrapped.asks(format!("`{program}` runs what stands in `{}`", file.text()))
-}
-
-fn destroys(mut wrapped: Wrapped, why: String) -> Wrapped {
-    wrapped.effects.verdict = Verdict::Destructive;
-    wrapped.effects.reasons.insert(0, why);
-    wrapped
 }
 
 /// Shells that run nothing with `-n`, but read the file they are given.
@@ -427,22 +421,29 @@ pub(super) fn flock(args: &[Word]) -> Wrapped {
 pub(super) fn later(program: &str, args: &[Word]) -> Wrapped {
     let mut wrapped = Wrapped::harmless();
     let has = |flag: &str| args.iter().any(|arg| arg.text() == flag);
+    let known = args.iter().all(|arg| matches!(arg, Word::Known(_)));
+    let texts: Vec<&str> = args.iter().map(Word::text).collect();
     if program == "crontab" {
-        if has("-l") {
-            return wrapped;
+        match texts.as_slice() {
+            ["-l"] | ["-u", _, "-l"] | ["-l", "-u", _] if known => return wrapped,
+            ["-e"] | ["-u", _, "-e"] | ["-e", "-u", _] if known => {
+                return wrapped.asks("`crontab` changes what runs later");
+            }
+            _ if has("-r") => return wrapped.destroys("`crontab -r` deletes all that was to run later"),
+            _ => {}
         }
-        if has("-r") {
-            return destroys(wrapped, "`crontab -r` deletes all that was to run later".to_owned());
-        }
-        let file = args.iter().find(|arg| !arg.text().starts_with('-'));
+        let file = args.iter().rfind(|arg| !arg.text().starts_with('-'));
         wrapped.effects.reads.extend(file.cloned());
-        if has("-") {
+        if file.is_none() {
             wrapped.effects.runs.push(Runs::Fed);
         }
-        return wrapped.asks("`crontab` changes what runs later");
+        return wrapped.destroys("`crontab` replaces all that was to run later");
     }
-    if has("-l") || has("-c") {
-        return wrapped;
+    // The last of several options decides, so that these are harmless only beside no other.
+    match texts.as_slice() {
+        ["-l"] if known => return wrapped,
+        ["-c", jobs @ ..] if known && jobs.iter().all(|job| !job.starts_with('-')) => return wrapped,
+        _ => {}
     }
     let file = args.iter().position(|arg| arg.text() == "-f").and_then(|at| args.get(at + 1));
     match file {

@@ -432,6 +432,56 @@ const ROWS: &[Row] = &[
     },
 ];
 
+/// Programs that keep things of their own besides running programs.
+const KEEPERS: &[&str] = &[
+    "asdf",
+    "conda",
+    "distrobox",
+    "doppler",
+    "flatpak",
+    "guix",
+    "machinectl",
+    "mamba",
+    "micromamba",
+    "mise",
+    "multipass",
+    "nix",
+    "op",
+    "rtx",
+    "screen",
+    "snap",
+    "tmux",
+    "toolbox",
+    "vagrant",
+];
+
+/// What loses some of those, among the first words.
+const LOSES: &[&str] = &[
+    "autoremove",
+    "delete",
+    "destroy",
+    "gc",
+    "halt",
+    "kill-server",
+    "kill-session",
+    "poweroff",
+    "prune",
+    "purge",
+    "reboot",
+    "remove",
+    "terminate",
+    "uninstall",
+];
+
+/// How many words may stand before that verb, with what options take.
+const VERB_AMONG: usize = 3;
+
+/// The verb with which a program loses what it keeps.
+fn loses<'a>(program: &str, args: &'a [Word]) -> Option<&'a str> {
+    let mut words = args.iter().map(Word::text).filter(|word| !word.starts_with('-')).take(VERB_AMONG);
+    if KEEPERS.contains(&program) { words.find(|word| LOSES.contains(word)) } else { None }
+}
+
 /// What a command of the table runs.
 pub(super) fn wrapped(program: &str, args: &[Word]) -> Option<Wrapped> {
     let row = ROWS.iter().find(|row| row.names.contains(&program))?;
@@ -439,6 +489,9 @@ pub(super) fn wrapped(program: &str, args: &[Word]) -> Option<Wrapped> {
     let mut wrapped = Wrapped::harmless();
     if let Some(why) = row.asks {
         wrapped = wrapped.asks(format!("`{program}` {why}"));
+    }
+    if let Some(verb) = loses(program, args) {
+        wrapped = wrapped.destroys(format!("`{program}` deletes or stops what others depend on (`{verb}`)"));
     }
     wrapped.effects.network = row.asks == Some(FETCHES);
     let mut rest = found.rest;

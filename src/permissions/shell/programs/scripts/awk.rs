@@ -176,13 +176,7 @@ mod tests {
 
     #[track_caller]
     fn check(program: &str, expected: &str) {
-        let script = look(program);
-        let mut out = Vec::new();
-        out.extend(script.runs.iter().map(|run| format!("run {}", run.as_deref().unwrap_or("?"))));
-        out.extend(script.reads.iter().map(|file| format!("read {file}")));
-        out.extend(script.writes.iter().map(|file| format!("write {}", file.as_deref().unwrap_or("?"))));
-        out.extend(script.unclear.iter().map(|_| "unclear".to_owned()));
-        assert_eq!(out.join("; "), expected, "{program}");
+        assert_eq!(look(program).told(), expected, "{program}");
     }
 
     #[test]

@@ -113,7 +113,7 @@ mod tests {
             ("my.server", "_echo"),
         ]
         .map(|(server, tool)| of(server, tool));
-        expect![[r#"
+        expect![[r"
             mcp__everything__echo
             mcp__every-thing__get_Sum
             mcp__my_server_b129874b__echo
@@ -129,7 +129,7 @@ mod tests {
             mcp__s__t_0123abcd_9c303af6
             mcp__my_server_e6c0f66d_a5edf108__echo
             mcp__my_server_9661c51a__echo_31326cfb
-        "#]]
+        "]]
         .assert_eq(&(named.join("\n") + "\n"));
     }
 

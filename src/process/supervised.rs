@@ -218,32 +218,29 @@ pub(super) async fn keep(
         // An error means that it is over; the reader hears it.
         let _ = writer.write_all(&order.encode()).await;
     };
-    let left = match over {
-        Some((left, lasting)) => {
+    let left = if let Some((left, lasting)) = over {
+        if lasting > 0 {
+            warn!(pid, lasting, "processes of a child could not be ended");
+        }
+        // It ends at once after its last word.
+        tokio::spawn(async move {
+            reap(supervisor, known).await;
             if lasting > 0 {
-                warn!(pid, lasting, "processes of a child could not be ended");
+                orphans::reap_later();
             }
-            // It ends at once after its last word.
-            tokio::spawn(async move {
-                reap(supervisor, known).await;
-                if lasting > 0 {
-                    orphans::reap_later();
-                }
-            });
-            left
-        }
-        None => {
-            warn!(pid, "a supervisor is gone before its program");
-            // Only when it is reaped is what it had ours. Its program went with it.
-            end_supervisor(supervisor, known).await;
-            if !orphans::end().await {
-                // The rest of the group is all that can be reached.
-                if let Some(group) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-                    let _ = kill_process_group(group, Signal::KILL);
-                }
+        });
+        left
+    } else {
+        warn!(pid, "a supervisor is gone before its program");
+        // Only when it is reaped is what it had ours. Its program went with it.
+        end_supervisor(supervisor, known).await;
+        if !orphans::end().await {
+            // The rest of the group is all that can be reached.
+            if let Some(group) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+                let _ = kill_process_group(group, Signal::KILL);
             }
-            0
         }
+        0
     };
     let exit = exit.unwrap_or(Exit::Unknown);
     let _ = own.send(Some(exit));

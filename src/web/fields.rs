@@ -28,7 +28,7 @@ const PATTERN: usize = 64 * 1024;
 pub struct Path {
     /// As it was given.
     name: String,
-    path: JsonPath,
+    query: JsonPath,
     cost: Cost,
 }
 
@@ -76,7 +76,7 @@ fn path(text: &str) -> Result<Path, Refused> {
     if matches && (!patterns_are_literal(&bare) || literals.iter().any(heavy)) {
         return Err(refused("matches by what is no pattern in quotes, or by one that is too large"));
     }
-    Ok(Path { name: text.to_owned(), path, cost: Cost { times: times(&bare), matches } })
+    Ok(Path { name: text.to_owned(), query: path, cost: Cost { times: times(&bare), matches } })
 }
 
 /// A path with each literal in it emptied, and the literals.
@@ -171,7 +171,7 @@ pub fn pick(text: &str, paths: &[Path]) -> Result<Value, Refused> {
         .map_err(|error| Refused(format!("What came is no JSON ({error}), so that `fields` cannot pick from it.")))?;
     let values = values(&document);
     let mut picked = Map::new();
-    for Path { name, path, cost } in paths {
+    for Path { name, query, cost } in paths {
         if cost.times.saturating_mul(values) > MOST_STEPS || cost.matches && values > MOST_MATCHED {
             let words = format!(
                 "The path {name:?} is too much work for what came, which has {values} values; take one without lists of \
@@ -179,7 +179,7 @@ pub fn pick(text: &str, paths: &[Path]) -> Result<Value, Refused> {
             );
             return Err(Refused(words));
         }
-        let found = path.query(&document).all();
+        let found = query.query(&document).all();
         if found.len() > MOST_VALUES {
             let words = format!("The path {name:?} picks {} values; at most {MOST_VALUES} are given.", found.len());
             return Err(Refused(words));

@@ -83,13 +83,13 @@ fn declared(content_type: Option<&str>) -> Option<&'static Encoding> {
     Encoding::for_label(value?.1.trim().trim_matches(['"', '\'']).as_bytes())
 }
 
-/// A page's or document's own word on its charset, before it can be read. JSON and plain text have none: whatever
-/// stands in
+/// A page's or document's own word on its charset, before it can be read. JSON and plain text have none: whatever stands in
 /// them about it speaks of something else.
 fn own(content_type: Option<&str>, body: &[u8]) -> Option<&'static Encoding> {
     let media = media_type(content_type);
     let page = matches!(kind(content_type, body), Kind::Html);
-    if !page && !media.ends_with("xml") && !(media.is_empty() && body.starts_with(b"<?xml")) {
+    let xml = media.ends_with("xml") || media.is_empty() && body.starts_with(b"<?xml");
+    if !page && !xml {
         return None;
     }
     let head = String::from_utf8_lossy(&body[..body.len().min(META)]).to_ascii_lowercase();

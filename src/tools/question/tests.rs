@@ -49,7 +49,7 @@ fn nothing_unseen_is_asked() {
         let question = &asked.unwrap()[0];
         let mut out = format!("{:?} {:?}\n", question.question, question.header.as_ref().unwrap());
         for option in &question.options {
-            out.push_str(&format!("{:?} {:?}\n", option.label, option.description));
+            out.extend([format!("{:?} {:?}\n", option.label, option.description)]);
         }
         out
     });

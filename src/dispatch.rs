@@ -465,6 +465,10 @@ impl Dispatch {
             self.runs(&call, beside);
             match proposal.plan? {
                 Planned::Run => {
+                    if proposal.outline.fetches() {
+                        let turn = params.turn_id.as_deref();
+                        call.context.session.heard(turn, "a command that talks to other machines");
+                    }
                     let started = clock.now();
                     let _waiting = self.waits_for_person(&call);
                     let outcome = self.ran(early.take(), &call).await;

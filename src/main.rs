@@ -22,7 +22,6 @@ fn main() -> ExitCode {
     };
     if let Some(program) = cli::own_program() {
         process::supervise_with(&program);
-        process::adopt_orphans();
     }
     // At least four threads, so that a handler or two that block do not stop the rest on a small machine.
     let threads = std::thread::available_parallelism().map_or(4, |cores| cores.get().max(4));

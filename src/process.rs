@@ -8,10 +8,9 @@
 //! Between us and each child stands a supervisor, a small process of our own binary (`supervise`; our side of it:
 //! `supervised`, what passes between: `wire`). It reaches what left the child's process group (`setsid`), and it is
 //! still there when we are killed ourselves (SIGKILL). Beyond it is only what another service starts at a child's
-//! request (systemd, a container engine, a running tmux), and what the user may not signal (setuid programs). When a
-//! supervisor is killed, what it had becomes ours and is ended (`orphans`); only when we are killed with it is what had
-//! left the child's group beyond reach. Without a supervisor (the library alone, before [`supervise_with`]) a child has
-//! its process group and no more.
+//! request (systemd, a container engine, a running tmux), what the user may not signal (setuid programs), and, when
+//! the supervisor itself is killed, what had left the child's group by then. Without a supervisor (the library
+//! alone, before [`supervise_with`]) a child has its process group and no more.
 //!
 //! `environment` decides what a child gets of our variables, `confine` where a command may write.
 
@@ -19,13 +18,10 @@ mod command;
 mod confine;
 mod environment;
 mod memory;
-mod orphans;
 mod others;
-mod plan;
 mod programs;
 mod supervise;
 mod supervised;
-mod table;
 mod tail;
 mod wire;
 
@@ -33,7 +29,6 @@ pub use command::{Command, Confine, Ended, Input, Piece, Process, Running, Strea
 pub use confine::confinement;
 pub use environment::inherited;
 pub use memory::resident;
-pub use orphans::adopt_orphans;
 pub use others::{Other, exists, other, parent};
 pub use programs::{Played, PlayedPrograms, Programs, Started, SystemPrograms};
 pub use supervise::{is_supervisor, supervise};
@@ -231,7 +226,7 @@ fn watched(
         let drain = tokio::spawn(drain);
         let ended = match held {
             Held::Group(group) => keep(group, &tell_own, &mut stops, &*clock).await,
-            Held::Supervised(child) => supervised::keep(child, &tell_own, &mut stops, &*clock).await,
+            Held::Supervised(child) => supervised::keep(child, &tell_own, &mut stops).await,
         };
         tokio::select! {
             _ = drain => {}

@@ -309,6 +309,11 @@ impl Outline {
         }
     }
 
+    /// Whether what it shows may come from other machines though nothing marks it: a command that fetches.
+    pub(super) fn fetches(&self) -> bool {
+        self.lines.iter().any(|line| line.analysis.network || !line.analysis.hosts.is_empty())
+    }
+
     /// What the call reaches, for the decision on it.
     fn reach(&self, rule: Rule) -> Reach {
         Reach {

@@ -5,6 +5,7 @@ mod bash;
 mod changes;
 mod consent;
 mod ends;
+mod fetched;
 mod files;
 mod format;
 mod hooks;

@@ -10,6 +10,9 @@
 //! `plan` decides; `table` knows which processes those are. Where there is no subreaper (macOS), it reaches the group
 //! of the program and what still hangs below it.
 
+mod plan;
+mod table;
+
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::{self, IoSliceMut, Read as _, Write as _};
@@ -26,9 +29,13 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg}
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, wait};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 
-use super::plan::{Plan, Step};
+use super::Exit;
+use super::confine;
 use super::wire::{Order, Report, Request, WORD};
-use super::{Exit, confine, table};
+use plan::{Plan, Step};
+
+/// So many children are hit before time and orders are looked at again.
+const MOST_AT_ONCE: usize = 1000;
 
 /// The word of the command line that makes our binary a supervisor.
 pub(super) const WORD_FOR_IT: &str = "supervise";
@@ -37,7 +44,7 @@ pub(super) const WORD_FOR_IT: &str = "supervise";
 const TOLD_GRACE: Duration = Duration::from_secs(1);
 
 /// Between two looks while force is used.
-pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(4);
+const LOOK_AGAIN: Duration = Duration::from_millis(4);
 
 /// Whether these words of a command line, without that for the program, ask for a supervisor; if so, call [`supervise`]
 /// before anything else is set up.
@@ -109,9 +116,6 @@ fn begin(control: &mut UnixStream) -> io::Result<(Supervised, Pid)> {
     let _ = rustix::process::setsid();
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::set_name(c"supervisor");
-    // One that was stopped goes on when we are killed, and sees to the end of its program.
-    #[cfg(target_os = "linux")]
-    let _ = rustix::process::set_parent_process_death_signal(Some(Signal::CONT));
     let subreaper = become_subreaper();
     let (ended, hook) = UnixStream::pair()?;
     signal_hook::low_level::pipe::register(SIGCHLD, hook)?;
@@ -126,14 +130,13 @@ fn begin(control: &mut UnixStream) -> io::Result<(Supervised, Pid)> {
     Ok((Supervised { ended, told, subreaper }, pid))
 }
 
-/// From now on what loses its parent below us becomes our child; whether that is to be had.
 #[cfg(target_os = "linux")]
-pub(super) fn become_subreaper() -> bool {
+fn become_subreaper() -> bool {
     rustix::process::set_child_subreaper(Some(getpid())).is_ok()
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn become_subreaper() -> bool {
+fn become_subreaper() -> bool {
     false
 }
 
@@ -255,12 +258,7 @@ fn watch(control: UnixStream, supervised: Supervised, pid: Pid) {
             Step::Done => break,
         }
     }
-    if !watcher.supervised.subreaper {
-        // Also where the table of processes could not be had.
-        let _ = rustix::process::kill_process_group(pid, Signal::KILL);
-    }
-    // A child that is left is at least one, whatever the table says by now.
-    let lasting = if watcher.children { watcher.all().iter().filter(|row| !row.zombie).count().max(1) } else { 0 };
+    let lasting = if watcher.children { watcher.all().iter().filter(|row| !row.zombie).count() } else { 0 };
     let count = |many: usize| u32::try_from(many).unwrap_or(u32::MAX);
     let over = Report::Over(count(watcher.seen.left.len()), count(lasting));
     watcher.tell(over);
@@ -338,7 +336,17 @@ impl Watcher {
     }
 
     fn force(&mut self, over: bool) {
-        table::hit_children(|_| true, |rows| self.kill(rows, over));
+        // One that hands itself on (it starts the next and ends) is another by the time the whole table is read. But
+        // each of those becomes our child, and is hit at once here.
+        let mut hit = BTreeSet::new();
+        loop {
+            let mut children = table::children();
+            children.retain(|row| !row.zombie && hit.insert((row.pid, row.began)));
+            if children.is_empty() || hit.len() > MOST_AT_ONCE {
+                break;
+            }
+            self.kill(&children, over);
+        }
         let all = self.all();
         self.kill(&all, over);
     }

@@ -10,25 +10,19 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{mpsc, watch};
 use tracing::{debug, warn};
 
-use super::orphans::Known;
 use super::supervise::WORD_FOR_IT;
 use super::wire::{Order, Report, Request, WORD};
-use super::{Ended, Exit, Pipes, environment, orphans};
-use crate::ports::Clock;
+use super::{Ended, Exit, Pipes, environment};
 
 /// So long has a supervisor to answer that the program runs, or why it does not.
 const ANSWER: Duration = Duration::from_secs(10);
-
-/// A supervisor that was told to end its program by force is through in little more than a second. So long after that
-/// moment it is taken for one that cannot (its command stops it again and again), and is ended itself.
-const PATIENCE: Duration = Duration::from_secs(3);
 
 static OWN: OnceLock<std::path::PathBuf> = OnceLock::new();
 
@@ -57,7 +51,6 @@ pub(super) fn supervisor() -> Option<&'static Path> {
 /// A child under its supervisor.
 pub(super) struct Supervised {
     supervisor: Child,
-    known: Known,
     control: tokio::net::UnixStream,
     /// The program, and its group.
     pub(super) pid: u32,
@@ -80,39 +73,29 @@ fn start_now(supervisor: &Path, request: &Request) -> io::Result<(Box<Supervised
     let (stdout, their_stdout) = io::pipe()?;
     let (stderr, their_stderr) = io::pipe()?;
     let (mut control, theirs) = UnixStream::pair()?;
-    let mut command = tokio::process::Command::new(supervisor);
-    command
+    let child = tokio::process::Command::new(supervisor)
         .arg(WORD_FOR_IT)
         .env_clear()
         // The program gets its own; any that it shall not see must not stand beside it either, where it could look.
         .envs(environment::scrubbed(std::env::vars_os()))
         .stdin(Stdio::from(OwnedFd::from(theirs)))
         .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    let started = orphans::known(|| command.spawn());
-    // Its end of the socket is its own from now on.
-    drop(command);
-    let (child, known) =
-        started.map_err(|error| io::Error::other(format!("the supervisor cannot be started: {error}")))?;
+        .stderr(Stdio::null())
+        .spawn();
+    let mut child = child.map_err(|error| io::Error::other(format!("the supervisor cannot be started: {error}")))?;
     control.set_read_timeout(Some(ANSWER))?;
     control.set_write_timeout(Some(ANSWER))?;
     let pipes = [their_stdin.as_fd(), their_stdout.as_fd(), their_stderr.as_fd()];
     let pid = match send(&mut control, request, &pipes).and_then(|()| answer(&mut control)) {
         Ok(Ok(pid)) => pid,
-        Ok(Err(error)) => {
-            tokio::spawn(reap(child, known));
-            return Err(error);
-        }
+        Ok(Err(error)) => return Err(error),
         Err(error) => {
-            tokio::spawn(async {
-                end_supervisor(child, known).await;
-                orphans::end().await;
-            });
+            let _ = child.start_kill();
             return Err(io::Error::other(format!("the supervisor does not answer: {error}")));
         }
     };
     control.set_nonblocking(true)?;
-    let supervised = Supervised { supervisor: child, known, control: tokio::net::UnixStream::from_std(control)?, pid };
+    let supervised = Supervised { supervisor: child, control: tokio::net::UnixStream::from_std(control)?, pid };
     let pipes = Pipes {
         stdin: ChildStdin::from_std(OwnedFd::from(stdin).into())?,
         stdout: ChildStdout::from_std(OwnedFd::from(stdout).into())?,
@@ -148,42 +131,18 @@ fn answer(control: &mut UnixStream) -> io::Result<io::Result<u32>> {
     }
 }
 
-/// Waits for a supervisor that has nothing more to do.
-async fn reap(mut supervisor: Child, known: Known) {
-    if let Err(error) = supervisor.wait().await {
-        debug!(%error, "waiting for a supervisor");
-    }
-    drop(known);
-}
-
-/// Ends a supervisor, which need not be there any more. When it is over, what it had is whoever's it became.
-async fn end_supervisor(mut supervisor: Child, known: Known) {
-    // An error means that it was reaped.
-    let _ = supervisor.start_kill();
-    reap(supervisor, known).await;
-}
-
 /// Watches a supervised child to its end: tells that of the program as soon as it is known, and gives it with what had
 /// outlived the program when all is over.
 pub(super) async fn keep(
-    child: Box<Supervised>,
+    mut child: Box<Supervised>,
     own: &watch::Sender<Option<Exit>>,
     stops: &mut mpsc::UnboundedReceiver<Duration>,
-    clock: &dyn Clock,
 ) -> Ended {
-    let Supervised { supervisor, known, mut control, pid } = *child;
-    let (mut reader, mut writer) = control.split();
+    let (mut reader, mut writer) = child.control.split();
     let mut came = Vec::with_capacity(2 * WORD);
     let mut handle = true;
     let mut exit = None;
-    let mut give_up_at = None;
-    let over = loop {
-        let patience = async {
-            match give_up_at {
-                Some(instant) => clock.sleep(instant - clock.now()).await,
-                None => std::future::pending().await,
-            }
-        };
+    let left = loop {
         let order = tokio::select! {
             read = reader.read_buf(&mut came) => {
                 let mut over = None;
@@ -193,65 +152,40 @@ pub(super) async fn keep(
                             exit = Some(how);
                             let _ = own.send(exit);
                         }
-                        Some(Report::Over(left, lasting)) => over = Some((left, lasting)),
+                        Some(Report::Over(left, lasting)) => {
+                            if lasting > 0 {
+                                warn!(pid = child.pid, lasting, "processes of a child could not be ended");
+                            }
+                            over = Some(left);
+                        }
                         odd => debug!(?odd, "an odd word of a supervisor"),
                     }
                     came.drain(..WORD);
                 }
-                // Without a last word it was killed, and cannot tell any more.
-                if over.is_some() || !matches!(read, Ok(1..)) {
-                    break over;
+                if let Some(left) = over {
+                    break left;
+                }
+                if !matches!(read, Ok(1..)) {
+                    // It was killed, and cannot tell any more. Its program went with it; the rest of the group is ours.
+                    warn!(pid = child.pid, "a supervisor is gone before its program");
+                    if let Some(group) = i32::try_from(child.pid).ok().and_then(Pid::from_raw) {
+                        let _ = kill_process_group(group, Signal::KILL);
+                    }
+                    break 0;
                 }
                 continue;
             }
             stop = stops.recv(), if handle => stop,
-            () = patience => break None,
         };
         // Without one the handle is gone: nobody is interested in a polite end any more.
         handle = order.is_some();
         let order = order.map_or(Order::Kill, Order::Stop);
-        let grace = if let Order::Stop(grace) = order { grace } else { Duration::ZERO };
-        let limit = clock.now().checked_add(grace).and_then(|end| end.checked_add(PATIENCE));
-        give_up_at = give_up_at.into_iter().chain(limit).min();
-        // Its command may have stopped it, and then it hears nothing before it goes on.
-        signal(&supervisor, Signal::CONT);
         // An error means that it is over; the reader hears it.
         let _ = writer.write_all(&order.encode()).await;
     };
-    let left = if let Some((left, lasting)) = over {
-        if lasting > 0 {
-            warn!(pid, lasting, "processes of a child could not be ended");
-        }
-        // It ends at once after its last word.
-        tokio::spawn(async move {
-            reap(supervisor, known).await;
-            if lasting > 0 {
-                orphans::reap_later();
-            }
-        });
-        left
-    } else {
-        warn!(pid, "a supervisor is gone before its program");
-        // Only when it is reaped is what it had ours. Its program went with it.
-        end_supervisor(supervisor, known).await;
-        if !orphans::end().await {
-            // The rest of the group is all that can be reached.
-            if let Some(group) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-                let _ = kill_process_group(group, Signal::KILL);
-            }
-        }
-        0
-    };
     let exit = exit.unwrap_or(Exit::Unknown);
     let _ = own.send(Some(exit));
+    // It ends at once after its last word.
+    tokio::spawn(async move { child.supervisor.wait().await });
     Ended { exit, left: usize::try_from(left).unwrap_or(usize::MAX) }
-}
-
-/// Sends a signal to a supervisor.
-fn signal(supervisor: &Child, signal: Signal) {
-    // Without an id it was reaped.
-    let pid = supervisor.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-    if let Some(pid) = pid {
-        let _ = kill_process(pid, signal);
-    }
 }

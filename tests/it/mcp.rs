@@ -120,7 +120,7 @@ async fn resources_and_prompts_are_reachable() {
 #[tokio::test(start_paused = true)]
 async fn what_a_server_asks_is_passed_on_where_somebody_can_answer() {
     let abilities = json!({ "elicit": true, "sample": true });
-    let (mut editor, mut servers) = editor(settings(json!({ "trusted": true })), abilities, &[]).await;
+    let (mut editor, mut servers) = editor(settings(json!({ "trusted": true, "cwd": "/w" })), abilities, &[]).await;
     let call = begin(&mut editor, "mcp__s__a", json!({ "text": "x" }));
     let mut server = servers.next().await;
     let hello = server.hello(json!([tool("a", false)])).await;
@@ -155,7 +155,8 @@ async fn what_a_server_asks_is_passed_on_where_somebody_can_answer() {
     assert_eq!(server.next().await.unwrap()["result"]["model"], "m");
     server.send(json!({ "jsonrpc": "2.0", "id": 902, "method": "roots/list" })).await;
     let roots = server.next().await.unwrap();
-    // The folder is not trusted, so that nobody is told of it.
+    // The folder is not trusted, so that nobody is told of it. (Without `cwd` the server itself would run elsewhere now, and begin
+    // anew in the folder once that is trusted.)
     assert_eq!(roots["result"]["roots"], json!([]));
     server.answer(&request, json!({ "content": [] })).await;
     assert_eq!(editor.result(call).await["status"], "ok");

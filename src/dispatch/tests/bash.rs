@@ -21,9 +21,9 @@ use crate::tool::ErrorKind;
 use crate::tools;
 use crate::workspace::documents::ContentChange;
 
-const EXITED: Option<Ended> = Some(Ended { exit: Exit::Code(0), left: 0 });
+pub(super) const EXITED: Option<Ended> = Some(Ended { exit: Exit::Code(0), left: 0 });
 
-fn out(text: impl AsRef<[u8]>) -> Piece {
+pub(super) fn out(text: impl AsRef<[u8]>) -> Piece {
     Piece { stream: Stream::Out, bytes: text.as_ref().to_vec() }
 }
 
@@ -44,7 +44,7 @@ fn desk_with(disk: MemoryDisk, play: impl Fn(&Command) -> Played + Send + Sync +
     desk
 }
 
-fn desk(output: Vec<Piece>, ended: Option<Ended>) -> Desk {
+pub(super) fn desk(output: Vec<Piece>, ended: Option<Ended>) -> Desk {
     desk_with(MemoryDisk::new().with_dir("/w"), move |_| played(output.clone(), ended))
 }
 
@@ -54,7 +54,7 @@ fn settled(desk: &Desk, change: impl FnOnce(&mut Settings)) {
     desk.workspace.set_settings(Arc::new(settings));
 }
 
-async fn bash(desk: &Desk, arguments: Value) -> CallResult {
+pub(super) async fn bash(desk: &Desk, arguments: Value) -> CallResult {
     desk.answer(|params| decided(params, Consent::Once));
     desk.call("bash", arguments).await
 }

@@ -83,6 +83,25 @@ async fn odd_arguments_are_told() {
 }
 
 #[tokio::test]
+async fn one_that_kills_those_above_it_goes_too() {
+    let mut desk = Desk::new("above", json!({})).await;
+    // What had left its group is beyond reach then.
+    let command = "sleep 1000 & kill -KILL $PPID; sleep 1000";
+    let result = desk.bash(json!({ "command": command })).await;
+    let (status, text) = told(&result);
+    assert!(status == "error" && text.ends_with("it ended, and how is not known"), "{result}");
+    desk.nobody_left().await;
+    let result = desk.bash(json!({ "command": "echo still here" })).await;
+    assert_eq!(told(&result), ("ok", "still here\nexit code 0"));
+    let command =
+        "setsid sleep 1000 & read -r pid name state parent rest < /proc/$PPID/stat; kill -KILL $parent; sleep 1000";
+    desk.begin("default", "bash", json!({ "command": command })).await;
+    desk.approve().await;
+    desk.binary.code().await;
+    desk.nobody_left().await;
+}
+
+#[tokio::test]
 async fn a_cancel_at_the_moment_of_the_end_is_one_of_both() {
     let mut desk = Desk::new("moment", json!({ "permissions": { "allow": ["bash"] } })).await;
     for round in 0..60 {

@@ -1,4 +1,4 @@
-//! Which processes there are below us, be we a supervisor or what has adopted orphans, and signals to exactly those.
+//! Which processes there are below the supervisor, and signals to exactly those.
 
 use std::collections::BTreeSet;
 
@@ -16,19 +16,10 @@ pub(super) struct Row {
     pub(super) began: u64,
 }
 
-/// So many children are hit before time is looked at again.
-const MOST_AT_ONCE: usize = 1000;
-
 /// What descends from `top`, and what is in the group `group`, without `top` itself.
 pub(super) fn below(rows: &[Row], top: i32, group: Option<i32>) -> Vec<Row> {
-    let found = rows.iter().filter(|row| row.parent == top || Some(row.group) == group).map(|row| row.pid).collect();
-    let mut all = with_descendants(rows, found);
-    all.retain(|row| row.pid != top);
-    all
-}
-
-/// These processes and all that descends from them.
-pub(super) fn with_descendants(rows: &[Row], mut found: BTreeSet<i32>) -> Vec<Row> {
+    let mut found: BTreeSet<i32> =
+        rows.iter().filter(|row| row.parent == top || Some(row.group) == group).map(|row| row.pid).collect();
     // The table is in no order, so that it takes as many rounds as the tree is deep.
     loop {
         let more = rows.iter().filter(|row| found.contains(&row.parent) && !found.contains(&row.pid));
@@ -38,22 +29,7 @@ pub(super) fn with_descendants(rows: &[Row], mut found: BTreeSet<i32>) -> Vec<Ro
         }
         found.extend(more);
     }
-    rows.iter().filter(|row| found.contains(&row.pid)).copied().collect()
-}
-
-/// Hits those children of ours that live and fit, each once, until no more come up: one that hands itself on (it starts
-/// the next and ends) is another by the time that the whole table is read, but each of those becomes our child, and is
-/// hit at once here.
-pub(super) fn hit_children(fits: impl Fn(&Row) -> bool, mut hit: impl FnMut(&[Row])) {
-    let mut seen = BTreeSet::new();
-    loop {
-        let mut children = children();
-        children.retain(|row| !row.zombie && fits(row) && seen.insert((row.pid, row.began)));
-        if children.is_empty() || seen.len() > MOST_AT_ONCE {
-            break;
-        }
-        hit(&children);
-    }
+    rows.iter().filter(|row| row.pid != top && found.contains(&row.pid)).copied().collect()
 }
 
 /// The row in the text of `/proc/PID/stat`. The name of the program is in parentheses, and anything may be in it.
@@ -89,19 +65,18 @@ pub(super) fn all() -> Vec<Row> {
     pids.filter_map(|entry| row_of_stat(&lossy(std::fs::read(entry.path().join("stat")).ok()?))).collect()
 }
 
-/// The children of our first thread, which are also those that came to us, at once: no table is walked for them. Where
-/// the kernel does not tell, none.
+/// The children of the one thread that we are, at once: no table is walked for them. Where the kernel does not tell,
+/// none.
 #[cfg(target_os = "linux")]
 #[expect(clippy::disallowed_methods, reason = "the system's own account of processes is no file of anybody's")]
-fn children() -> Vec<Row> {
-    let me = rustix::process::getpid().as_raw_nonzero();
-    let told = std::fs::read(format!("/proc/self/task/{me}/children")).map(lossy).unwrap_or_default();
+pub(super) fn children() -> Vec<Row> {
+    let told = std::fs::read("/proc/thread-self/children").map(lossy).unwrap_or_default();
     let row = |pid: &str| row_of_stat(&lossy(std::fs::read(format!("/proc/{pid}/stat")).ok()?));
     told.split_ascii_whitespace().filter_map(row).collect()
 }
 
 #[cfg(not(target_os = "linux"))]
-fn children() -> Vec<Row> {
+pub(super) fn children() -> Vec<Row> {
     Vec::new()
 }
 

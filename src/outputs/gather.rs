@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 use std::io;
+
+use tokio::task::JoinError;
 use tracing::warn;
 
 use super::failures::{looks_failed, may_have_failed};
@@ -128,6 +130,18 @@ impl Gather {
         // Up to the end of a line, where there is one.
         let end = memchr::memrchr(b'\n', self.text.as_bytes()).map_or(self.text.len(), |at| at + 1);
         self.write_to(end);
+    }
+
+    /// The same beside the runtime's threads, where it is due.
+    pub async fn written(mut self) -> Result<Gather, JoinError> {
+        if !self.is_due() {
+            return Ok(self);
+        }
+        let write = tokio::task::spawn_blocking(move || {
+            self.write();
+            self
+        });
+        write.await
     }
 
     fn write_to(&mut self, end: usize) {

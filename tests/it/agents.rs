@@ -3,32 +3,17 @@
 
 use std::path::Path;
 
-use ropewalk::ports::Ports;
-use ropewalk::server::{self, ServeOptions};
+use ropewalk::server::ServeOptions;
 use serde_json::{Value, json};
 
 use crate::editor::FakeEditor;
-use crate::files::{end, folder, put, text};
+use crate::files::{editor_with, end, folder, put, text};
 
 /// An editor in a folder; `runs`: it runs agents.
 async fn editor(folder: &Path, state: Option<&Path>, runs: bool, settings: Value) -> FakeEditor {
     let state_dir = state.map(Path::to_owned);
     let options = ServeOptions { repeatable: state.is_none(), state_dir, ..ServeOptions::default() };
-    let serve = |input, output| tokio::spawn(server::serve(input, output, Ports::system(), options));
-    let mut editor = FakeEditor::start(serve);
-    let mut all = json!({ "diagnostics": { "ownServers": "off" } });
-    all.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
-    let params = json!({
-        "processId": null,
-        "workspaceFolders": [{ "uri": format!("file://{}", folder.display()), "name": "w" }],
-        "initializationOptions": all,
-        "capabilities": {
-            "workspace": { "applyEdit": true },
-            "experimental": { "ropewalk": { "approve": true, "runAgent": runs } },
-        },
-    });
-    editor.ask("initialize", params).await;
-    editor
+    editor_with(folder, options, json!({ "approve": true, "runAgent": runs }), settings).await
 }
 
 fn begin(editor: &mut FakeEditor, session: &str, name: &str, arguments: Value) -> i64 {

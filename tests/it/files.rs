@@ -12,7 +12,13 @@ use crate::editor::{FakeEditor, Manner};
 
 /// An editor with a real folder as its workspace, and the settings on top.
 pub async fn editor_in(folder: &Path, settings: Value) -> FakeEditor {
+    let abilities = json!({ "resync": true, "approve": true, "images": true });
     let options = ServeOptions { repeatable: true, ..ServeOptions::default() };
+    editor_with(folder, options, abilities, settings).await
+}
+
+/// The same with these abilities and options.
+pub async fn editor_with(folder: &Path, options: ServeOptions, abilities: Value, settings: Value) -> FakeEditor {
     let serve = |input, output| tokio::spawn(server::serve(input, output, Ports::system(), options));
     let mut editor = FakeEditor::start(serve);
     let mut all = json!({ "diagnostics": { "ownServers": "off" } });
@@ -24,7 +30,7 @@ pub async fn editor_in(folder: &Path, settings: Value) -> FakeEditor {
         "capabilities": {
             "general": { "positionEncodings": ["utf-8"] },
             "workspace": { "applyEdit": true },
-            "experimental": { "ropewalk": { "resync": true, "approve": true, "images": true } },
+            "experimental": { "ropewalk": abilities },
         },
     });
     editor.ask("initialize", params).await;

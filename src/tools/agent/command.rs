@@ -251,16 +251,9 @@ pub(super) async fn follow(
                 let room = SEARCHED.saturating_sub(heard.heads[stream].len());
                 heard.heads[stream].push_str(head(&text, room));
                 heard.text(stream, &text);
-                if heard.gather.is_due() {
-                    let mut gather = heard.gather;
-                    let written = tokio::task::spawn_blocking(move || {
-                        gather.write();
-                        gather
-                    });
-                    match written.await {
-                        Ok(gather) => heard.gather = gather,
-                        Err(error) => return broke_down(&error),
-                    }
+                match heard.gather.written().await {
+                    Ok(gather) => heard.gather = gather,
+                    Err(error) => return broke_down(&error),
                 }
             }
             end = &mut ending, if ended.is_none() => ended = Some(end),

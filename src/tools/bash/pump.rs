@@ -167,9 +167,7 @@ pub(super) async fn pump(
                     let text = taking.decoders[stream].push(&piece.bytes);
                     heard(&piece.bytes, &text);
                     taking.text(stream, &text);
-                    if taking.gather.is_due() {
-                        taking.gather = written(taking.gather).await?;
-                    }
+                    taking.gather = taking.gather.written().await.map_err(|error| broke_down(&error))?;
                     continue;
                 }
                 how = &mut end, if ended.is_none() => {
@@ -186,14 +184,6 @@ pub(super) async fn pump(
     let ended = ended.unwrap_or(Ended { exit: Exit::Unknown, left: 0 });
     let alike = taking.likeness.found();
     Ok(Pumped { ended, stopped, gather: taking.gather, shares: taking.shares, alike })
-}
-
-async fn written(mut gather: Gather) -> Result<Gather, ToolError> {
-    let write = tokio::task::spawn_blocking(move || {
-        gather.write();
-        gather
-    });
-    write.await.map_err(|error| broke_down(&error))
 }
 
 /// The failure of what keeps an output.

@@ -2,6 +2,7 @@
 
 local approve = require('ropewalk.approve')
 local edit = require('ropewalk.edit')
+local prompt = require('ropewalk.prompt')
 local diagnostics = require('ropewalk.diagnostics')
 local sync = require('ropewalk.sync')
 
@@ -72,13 +73,13 @@ local function capabilities()
     experimental = {
       ropewalk = {
         approve = config.approve ~= false,
-        ask = false,
+        ask = config.approve ~= false,
         runAgent = false,
         runTool = false,
         save = false,
         format = false,
         resync = true,
-        elicit = false,
+        elicit = config.approve ~= false,
         sample = false,
         diagnostics = true,
         images = false,
@@ -122,10 +123,22 @@ local function handlers()
     ['ropewalk/pullDiagnostics'] = function(_, params, ctx)
       return diagnostics.pull(params, ctx.client_id)
     end,
-    ['ropewalk/approve'] = function(_, params)
-      return approve.handle(params, config.approve)
+    ['ropewalk/approve'] = function(_, params, ctx)
+      return approve.handle(params, config.approve, ctx.client_id)
+    end,
+    ['ropewalk/ask'] = function(_, params, ctx)
+      return require('ropewalk.ask').handle(params, config.approve and 'select', ctx.client_id)
+    end,
+    ['ropewalk/elicit'] = function(_, params, ctx)
+      return require('ropewalk.ask').elicit(params, config.approve and 'select', ctx.client_id)
+    end,
+    ['$/cancelRequest'] = function(_, params, ctx)
+      prompt.cancel(ctx.client_id, params.id)
     end,
     ['ropewalk/toolEvent'] = function(_, params, ctx)
+      if params.kind == 'complete' then
+        prompt.ended(ctx.client_id, params.sessionId, params.callId)
+      end
       fire('RopewalkToolEvent', params, ctx.client_id)
     end,
     ['ropewalk/filesChanged'] = function(_, params, ctx)
@@ -254,6 +267,7 @@ local function client_config(root)
           buffers = vim.tbl_keys(client.attached_buffers)
         end
         sync.forget(client_id)
+        prompt.forget(client_id)
         fail_pending(client_id, ('the sidecar ended (exit code %d, signal %d)'):format(code, signal))
         ---@diagnostic disable-next-line: invisible
         local asked = stopped[root] or quitting or client and client._is_stopping

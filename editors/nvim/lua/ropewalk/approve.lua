@@ -332,7 +332,7 @@ function M.handle(params, ask, client_id)
   end
   local _, cancelled = prompt.turn({
     client_id = client_id,
-    method = 'ropewalk/approve',
+    params = params,
     session_id = params.sessionId,
     call_ids = vim.tbl_map(function(call)
       return call.callId

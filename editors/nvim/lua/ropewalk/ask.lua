@@ -3,6 +3,7 @@
 --- An answer, an empty answer and no answer are three things: an empty one was given, none was not.
 
 local prompt = require('ropewalk.prompt')
+local rpc = require('ropewalk.rpc')
 
 local api = vim.api
 
@@ -270,7 +271,8 @@ end
 
 --- The handler. Runs in a coroutine.
 ---@param params { sessionId: string, callId: string, questions: ropewalk.AskQuestion[] }
----@param how? 'select'|'window'|false|function a function gets the params and what to call with the result
+---@param how? 'select'|'window'|false|function a function gets the params, what to call with the result, and what to call
+---  with what is to be done when the question is taken back
 ---@param client_id? integer who asks, so that the question can be taken back
 ---@return table? result
 ---@return table? err the question was taken back
@@ -281,14 +283,16 @@ function M.handle(params, how, client_id)
   local result = { answers = {}, cancelled = false }
   local who = {
     client_id = client_id,
-    method = 'ropewalk/ask',
+    params = params,
     session_id = params.sessionId,
     call_ids = { params.callId },
   }
   local ok, _, cancelled = pcall(prompt.turn, who, function(turn)
     if type(how) == 'function' then
       local given = turn:await(function(resume)
-        how(params, resume)
+        how(params, resume, function(act)
+          rpc.on_cancel(params, act)
+        end)
       end)
       result = given or { answers = {}, cancelled = true }
       return

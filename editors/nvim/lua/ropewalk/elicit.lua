@@ -241,7 +241,7 @@ function M.handle(params, how, client_id)
   end
   local who = {
     client_id = client_id,
-    method = 'ropewalk/elicit',
+    params = params,
     session_id = params.sessionId,
     call_ids = { params.callId },
   }

@@ -4,7 +4,9 @@
 --- were, in the mode they were in. Keys that were on their way when it came up answer nothing: they are swallowed until
 --- they pause, and what of them was text for Insert mode goes into the text once the question is gone.
 
+local events = require('ropewalk.events')
 local layout = require('ropewalk.prompt.layout')
+local rpc = require('ropewalk.rpc')
 
 local api = vim.api
 
@@ -23,7 +25,6 @@ local keys_namespace = api.nvim_create_namespace('ropewalk.prompt.keys')
 ---@class ropewalk.Turn
 ---@field running thread
 ---@field client_id? integer
----@field request_id? integer|string
 ---@field session_id? string
 ---@field call_ids table<string, true>
 ---@field cancelled boolean
@@ -46,28 +47,6 @@ Turn.__index = Turn
 --- The turns that wait, the first of them on the screen.
 ---@type ropewalk.Turn[]
 local queue = {}
-
---- The id of the request that the running handler answers. Neovim hands it to no handler; it is read off the function
---- that runs the handler. Where there is none, a question is taken back by the end of its call alone.
----@param method string
----@return integer|string?
-local function request_id(method)
-  for level = 2, 60 do
-    local info = debug.getinfo(level, 'f')
-    if not info then
-      return nil
-    end
-    for index = 1, 60 do
-      local name, value = debug.getupvalue(info.func, index)
-      if not name then
-        break
-      end
-      if name == 'decoded' and type(value) == 'table' and value.method == method then
-        return value.id
-      end
-    end
-  end
-end
 
 --- Whether the editor is between two keys in a mode that a window can come up in and that can be gone back to.
 ---@return boolean
@@ -427,9 +406,18 @@ local function leave(turn)
   end
 end
 
+---@param turn ropewalk.Turn
+local function cancel(turn)
+  turn.cancelled = true
+  if turn.wake then
+    turn.wake()
+  end
+end
+
 --- Runs `body` when no other question is on the screen. Runs in a coroutine.
 ---@generic T
----@param who { client_id?: integer, method: string, session_id?: string, call_ids?: string[] }
+---@param who { client_id?: integer, params?: table, session_id?: string, call_ids?: string[] }
+---  `params` are those of the request as the handler got them, so that the sidecar can take it back
 ---@param body fun(turn: ropewalk.Turn): T
 ---@return T? result nil where it was cancelled
 ---@return boolean cancelled nobody waits for the answer any more
@@ -437,7 +425,6 @@ function M.turn(who, body)
   local turn = setmetatable({
     running = assert(coroutine.running()),
     client_id = who.client_id,
-    request_id = request_id(who.method),
     session_id = who.session_id,
     call_ids = {},
     cancelled = false,
@@ -448,6 +435,11 @@ function M.turn(who, body)
     turn.call_ids[call_id] = true
   end
   queue[#queue + 1] = turn
+  if who.params then
+    rpc.on_cancel(who.params, function()
+      cancel(turn)
+    end)
+  end
   while queue[1] ~= turn and not turn.cancelled do
     turn.queued = true
     turn:await(function() end)
@@ -469,14 +461,6 @@ function M.turn(who, body)
   return result, turn.cancelled
 end
 
----@param turn ropewalk.Turn
-local function cancel(turn)
-  turn.cancelled = true
-  if turn.wake then
-    turn.wake()
-  end
-end
-
 ---@param fits fun(turn: ropewalk.Turn): boolean
 local function cancel_all(fits)
   for _, turn in ipairs(vim.list_slice(queue)) do
@@ -486,16 +470,8 @@ local function cancel_all(fits)
   end
 end
 
---- `$/cancelRequest`: the question is taken back.
----@param client_id integer
----@param id integer|string
-function M.cancel(client_id, id)
-  cancel_all(function(turn)
-    return turn.client_id == client_id and turn.request_id ~= nil and turn.request_id == id
-  end)
-end
-
---- The calls have ended: nobody waits for an answer about them.
+--- A call has ended: nobody waits for an answer about it. So a question goes also where the wire is not ours, and the
+--- sidecar's word that it takes it back cannot be told from others.
 ---@param client_id integer
 ---@param session_id string
 ---@param call_id string
@@ -527,6 +503,16 @@ end
 function M.taken_back()
   return nil, vim.lsp.rpc_response_error(vim.lsp.protocol.ErrorCodes.RequestCancelled, 'the question was taken back')
 end
+
+events.on('toolEvent', function(params, client_id)
+  if params.kind == 'complete' then
+    M.ended(client_id, params.sessionId, params.callId)
+  end
+end)
+
+events.on('ended', function(_, client_id)
+  M.forget(client_id)
+end)
 
 api.nvim_create_autocmd('VimResized', {
   group = api.nvim_create_augroup('ropewalk.prompt', { clear = true }),

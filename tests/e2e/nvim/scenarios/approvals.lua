@@ -344,7 +344,7 @@ local function project(T)
   T.write(folder .. '/a.txt', 'one\ntwo\nthree\n')
   local child = T.start_sidecar(
     folder,
-    { settings = { diagnostics = { ownServers = 'off' }, permissions = { mode = 'review' } } },
+    { trusted = true, settings = { diagnostics = { ownServers = 'off' }, permissions = { mode = 'review' } } },
     { 80, 24 }
   )
   child:lua('vim.cmd.edit(...)', folder .. '/a.txt')

@@ -310,7 +310,7 @@ end
 local function project(T)
   local folder = T.folder()
   T.write(folder .. '/a.txt', 'one\n')
-  local child = T.start_sidecar(folder, { settings = { diagnostics = { ownServers = 'off' } } }, { 80, 24 })
+  local child = T.start_sidecar(folder, { trusted = true, settings = { diagnostics = { ownServers = 'off' } } }, { 80, 24 })
   child:lua('vim.cmd.edit(...)', folder .. '/a.txt')
   child:wait('the document', "return #require('ropewalk.sync').of_buffer(vim.api.nvim_get_current_buf()) > 0")
   child:lua("require('ropewalk.prompt').guard_ms = 0")

@@ -21,6 +21,12 @@ local function part(name)
   return ok and module or nil
 end
 
+--- Whether changes are shown by code lenses.
+---@param config ropewalk.Config
+local function shows_lenses(config)
+  return require('ropewalk.review.options').resolve(config.review).show == 'lens'
+end
+
 --- What we can do, told at `initialize`.
 ---@param config ropewalk.Config
 ---@return table
@@ -30,7 +36,7 @@ function M.capabilities(config)
     workspace = {
       applyEdit = true,
       workspaceEdit = { documentChanges = true },
-      codeLens = { refreshSupport = config.review == 'lens' },
+      codeLens = { refreshSupport = shows_lenses(config) },
     },
     experimental = {
       ropewalk = {
@@ -48,7 +54,7 @@ function M.capabilities(config)
         events = true,
         -- A CR is content for Neovim.
         lineBreaks = 'lf',
-        review = config.review == 'lens' and 'lens' or 'none',
+        review = shows_lenses(config) and 'lens' or 'none',
         ownsCommands = true,
       },
     },

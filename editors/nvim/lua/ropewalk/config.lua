@@ -45,7 +45,7 @@ local M = {}
 ---  Which language client formats what agents write: its name, or a function (default: the first that can); false: none.
 ---@field images? boolean Whether the model that you work with can be shown pictures (default false).
 ---@field not_sources? string[] Language clients that never report diagnostics, such as completion engines.
----@field review? 'signs'|'lens'|'none'
+---@field review? 'signs'|'lens'|'none'|ropewalk.ReviewOptions
 ---  How changes of agents are shown for review: by signs and virtual text (default), by code lenses and code actions, or
 ---  not at all.
 ---@field restarts? integer How often a sidecar that crashed is started again (default 3).
@@ -69,7 +69,7 @@ local M = {}
 ---@field formatter? string|false|function
 ---@field images boolean
 ---@field not_sources string[]
----@field review 'signs'|'lens'|'none'
+---@field review 'signs'|'lens'|'none'|ropewalk.ReviewOptions
 ---@field restarts integer
 
 ---@return ropewalk.Config
@@ -97,7 +97,7 @@ function M.defaults()
     formatter = nil,
     images = false,
     not_sources = { 'copilot', 'GitHub Copilot', 'codeium', 'windsurf', 'supermaven', 'tabnine' },
-    review = 'lens',
+    review = 'signs',
     restarts = 3,
   }
 end
@@ -183,7 +183,9 @@ local checks = {
     return value == false or is_string(value) or vim.is_callable(value), 'the name of a language client, a function, or false'
   end,
   not_sources = strings,
-  review = one_of({ 'signs', 'lens', 'none' }),
+  review = function(value)
+    return require('ropewalk.review.options').check(value)
+  end,
   restarts = function(value)
     return type(value) == 'number' and value >= 0 and value % 1 == 0, 'a whole number'
   end,

@@ -401,6 +401,7 @@ end
 
 require('ropewalk.events').on('ended', function(_, client_id)
   changes.forget(client_id)
+  marks.forget(client_id)
 end)
 
 return M

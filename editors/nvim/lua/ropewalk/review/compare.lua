@@ -20,16 +20,14 @@ function M.base(bufnr)
     local one = found[index]
     local item = one.item
     if item.what == 'change' and item.kind ~= 'moved' and item.kind ~= 'mode' then
-      local stood = changes.base(item, changes.of(item.client_id, item.uri))
+      local stood = one.drawn.before
       if vim.bo[bufnr].fileformat == 'dos' then
         stood = vim.tbl_map(function(line)
           return (line:gsub('\r$', ''))
         end, stood)
       end
-      -- A place behind the last line is carried by that line.
-      local behind = item.count == 0 and item.start > api.nvim_buf_line_count(bufnr)
-      local head = vim.list_slice(lines, 1, one.first + (behind and 1 or 0))
-      local tail = vim.list_slice(lines, item.count == 0 and #head + 1 or one.last + 2)
+      local head = vim.list_slice(lines, 1, one.first + (one.drawn.behind and 1 or 0))
+      local tail = vim.list_slice(lines, one.drawn.size == 0 and #head + 1 or one.last + 2)
       lines = vim.list_extend(vim.list_extend(head, stood), tail)
     end
   end

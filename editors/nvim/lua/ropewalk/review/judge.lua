@@ -3,6 +3,8 @@
 local changes = require('ropewalk.review.changes')
 local say = require('ropewalk.review.say')
 
+local api = vim.api
+
 local M = {}
 
 --- What is meant: single hunks, or all of a call, a file, a session, or everything.
@@ -165,9 +167,31 @@ function M.undone(client_id, result)
   return done, reasons
 end
 
+local namespace = api.nvim_create_namespace('ropewalk.review.judge')
+
+--- Remembers the cursor; the result puts it back to its line and column where the text under it was replaced.
+---@return fun()
+local function keep_cursor()
+  local window, bufnr = api.nvim_get_current_win(), api.nvim_get_current_buf()
+  local before = api.nvim_win_get_cursor(window)
+  local mark = api.nvim_buf_set_extmark(bufnr, namespace, before[1] - 1, 0, { right_gravity = false })
+  return function()
+    if not api.nvim_buf_is_loaded(bufnr) then
+      return
+    end
+    local at = api.nvim_buf_get_extmark_by_id(bufnr, namespace, mark, {})
+    api.nvim_buf_del_extmark(bufnr, namespace, mark)
+    local same = api.nvim_get_current_win() == window and api.nvim_get_current_buf() == bufnr
+    if same and at[1] and api.nvim_get_mode().mode == 'n' then
+      api.nvim_win_set_cursor(window, { at[1] + 1, before[2] })
+    end
+  end
+end
+
 ---@param meant ropewalk.Meant
 ---@param done? fun()
 function M.undo(meant, done)
+  local restore = keep_cursor()
   each('ropewalk/undo', M.requests(meant, false), function(answers)
     local undone, reasons, heard = 0, faults(answers), false
     for _, answer in ipairs(answers) do
@@ -181,6 +205,7 @@ function M.undo(meant, done)
     if not heard and #reasons == 0 then
       reasons[1] = 'nothing of it is under review any more'
     end
+    restore()
     tell(undone, reasons, 'undone')
     look_again(answers)
     if done then
@@ -210,6 +235,7 @@ end
 ---@param edited? string applied instead; of one hunk or one file
 ---@param done? fun(applied: boolean)
 function M.accept(meant, edited, done)
+  local restore = keep_cursor()
   local requests = M.requests(meant, true)
   for _, request in ipairs(requests) do
     request.params.editedText = edited
@@ -226,6 +252,7 @@ function M.accept(meant, edited, done)
         reasons[#reasons + 1] = remark
       end
     end
+    restore()
     tell(accepted, reasons, 'accepted')
     look_again(answers)
     if done then

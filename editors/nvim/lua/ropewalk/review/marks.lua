@@ -16,8 +16,15 @@ local WIDEST = 4000
 ---@type ropewalk.Review
 local options
 
+--- An item on the screen.
+---@class ropewalk.Drawn
+---@field item ropewalk.Item
+---@field before string[] the lines that stood, or would go, where it is
+---@field size integer how many lines it has there; 0: it is a place between lines
+---@field behind boolean that place is behind the line that carries it
+
 --- Items by the mark that moves along with their lines.
----@type table<integer, table<integer, ropewalk.Item>> buffer -> mark -> item
+---@type table<integer, table<integer, ropewalk.Drawn>> buffer -> mark -> item
 local marked = {}
 
 --- How many virtual lines stand above the first line of a buffer, where a window does not show them by itself.
@@ -75,22 +82,54 @@ local function virtual(bufnr, lines, group, noun)
   return rows
 end
 
---- Where the lines of an item are, 0-based: the first and the last, or for a place between lines the one that carries
---- it and whether the place is behind that.
+--- What an item is about: without the lines at both ends that are the same before and after.
 ---@param item ropewalk.Item
+---@param items ropewalk.Item[]
+---@return integer start 1-based
+---@return integer count
+---@return string[] before
+---@return string[] after
+local function essence(item, items)
+  local before = item.what == 'change' and changes.base(item, items) or changes.lines(item.before)
+  local after = changes.lines(item.after)
+  local here = item.what == 'change' and after or before
+  if #here ~= item.count then
+    return item.start, item.count, before, after
+  end
+  local head, tail, least = 0, 0, math.min(#before, #after)
+  while head < least and before[head + 1] == after[head + 1] do
+    head = head + 1
+  end
+  while tail < least - head and before[#before - tail] == after[#after - tail] do
+    tail = tail + 1
+  end
+  if head == #before and head == #after then
+    -- All is as it was, and there is something to judge still: a line end, say.
+    return item.start, item.count, before, after
+  end
+  return item.start + head,
+    item.count - head - tail,
+    vim.list_slice(before, head + 1, #before - tail),
+    vim.list_slice(after, head + 1, #after - tail)
+end
+
+--- Where lines are, 0-based: the first and the last, or for a place between lines the one that carries it and whether
+--- the place is behind that.
+---@param start integer 1-based
+---@param size integer
 ---@param count integer lines of the buffer
 ---@return integer first
 ---@return integer last
 ---@return boolean behind
-local function place(item, count)
-  local first = math.max(item.start - 1, 0)
-  if item.count == 0 then
+local function place(start, size, count)
+  local first = math.max(start - 1, 0)
+  if size == 0 then
     local behind = first >= count and count > 0
     first = math.min(first, count - 1)
     return first, first, behind
   end
   first = math.min(first, count - 1)
-  return first, math.min(first + item.count - 1, count - 1), false
+  return first, math.min(first + size - 1, count - 1), false
 end
 
 local moves = { created = 'a new file', deleted = 'the file is deleted', mode = 'the mode of the file' }
@@ -119,19 +158,22 @@ end
 ---@param items ropewalk.Item[]
 ---@return integer id
 ---@return integer rows virtual ones above the first line
+---@return ropewalk.Drawn
 local function put(bufnr, item, items)
   local count = api.nvim_buf_line_count(bufnr)
-  local first, last, behind = place(item, count)
+  local start, size, before, after = essence(item, items)
+  local first, last, behind = place(start, size, count)
+  local drawn = { item = item, before = before, size = size, behind = behind } ---@type ropewalk.Drawn
   local proposal = item.what == 'proposal'
   local text_only = item.kind == 'changed' or item.kind == 'created' or item.kind == 'deleted'
   local gone, come = {}, {} ---@type table[], table[]
   if proposal and text_only then
-    come = virtual(bufnr, changes.lines(item.after), 'RopewalkProposedLine', 'proposed')
+    come = virtual(bufnr, after, 'RopewalkProposedLine', 'proposed')
   elseif text_only then
-    gone = virtual(bufnr, changes.base(item, items), 'RopewalkRemoved', 'removed')
+    gone = virtual(bufnr, before, 'RopewalkRemoved', 'removed')
   end
-  local sign = proposal and 'proposed' or item.count == 0 and 'removed' or #gone > 0 and 'changed' or 'added'
-  local has_lines = item.count > 0 and text_only
+  local sign = proposal and 'proposed' or size == 0 and 'removed' or #gone > 0 and 'changed' or 'added'
+  local has_lines = size > 0 and text_only
   local words = note(item)
   -- Lines put in above push it on; those put in behind the last line do not.
   local mark = { strict = false, right_gravity = not behind } ---@type vim.api.keyset.set_extmark
@@ -140,7 +182,7 @@ local function put(bufnr, item, items)
     mark.end_row, mark.end_col, mark.end_right_gravity = last, #text, true
   end
   if options.show ~= 'signs' then
-    return api.nvim_buf_set_extmark(bufnr, M.namespace, first, 0, mark), 0
+    return api.nvim_buf_set_extmark(bufnr, M.namespace, first, 0, mark), 0, drawn
   end
   mark.sign_text, mark.priority, mark.virt_lines_overflow = options.signs[sign], 9, 'trunc'
   mark.sign_hl_group = 'RopewalkSign' .. sign:sub(1, 1):upper() .. sign:sub(2)
@@ -148,10 +190,10 @@ local function put(bufnr, item, items)
     mark.line_hl_group = proposal and 'RopewalkProposed' or 'RopewalkAdded'
   end
   if words then
-    mark.virt_text = { { '  ' .. words, 'RopewalkNote' } }
+    mark.virt_text = { { ' ' .. words, 'RopewalkNote' } }
   end
   local id, over = nil, 0 ---@type integer, integer
-  if #come > 0 and item.count > 0 then
+  if #come > 0 and size > 0 then
     -- The lines that would come stand below those that would go.
     id = api.nvim_buf_set_extmark(bufnr, M.namespace, first, 0, mark)
     api.nvim_buf_set_extmark(bufnr, M.namespace, last, 0, {
@@ -159,7 +201,7 @@ local function put(bufnr, item, items)
       virt_lines_overflow = 'trunc',
       strict = false,
     })
-    return id, 0
+    return id, 0, drawn
   end
   local rows = #come > 0 and come or gone
   if #rows > 0 then
@@ -167,7 +209,7 @@ local function put(bufnr, item, items)
     over = not behind and first == 0 and #rows or 0
   end
   id = api.nvim_buf_set_extmark(bufnr, M.namespace, first, 0, mark)
-  return id, over
+  return id, over, drawn
 end
 
 --- Shows what stands above the first line of a buffer in the windows that begin with that line.
@@ -194,13 +236,13 @@ function M.draw(bufnr, items)
     return
   end
   api.nvim_buf_clear_namespace(bufnr, M.namespace, 0, -1)
-  local by_mark, over = {}, 0 ---@type table<integer, ropewalk.Item>, integer
+  local by_mark, over = {}, 0 ---@type table<integer, ropewalk.Drawn>, integer
   for _, item in ipairs(items) do
     -- What lies under a later change is shown as part of that.
     if not item.under then
-      local ok, id, rows = pcall(put, bufnr, item, items)
+      local ok, id, rows, drawn = pcall(put, bufnr, item, items)
       if ok then
-        by_mark[id] = item
+        by_mark[id] = drawn
         over = over + rows
       else
         vim.lsp.log.error('ropewalk', 'review', id)
@@ -230,9 +272,28 @@ function M.draw_files(client_id, uris)
   end
 end
 
+--- Takes down what a sidecar said that is gone.
+---@param client_id integer
+function M.forget(client_id)
+  for bufnr, by_mark in pairs(vim.tbl_extend('force', {}, marked)) do
+    local items, left = {}, false ---@type ropewalk.Item[], boolean
+    for _, drawn in pairs(by_mark) do
+      if drawn.item.client_id == client_id then
+        left = true
+      else
+        items[#items + 1] = drawn.item
+      end
+    end
+    if left then
+      M.draw(bufnr, items)
+    end
+  end
+end
+
 --- An item, and where its lines are now.
 ---@class ropewalk.Found
 ---@field item ropewalk.Item
+---@field drawn ropewalk.Drawn
 ---@field first integer 0-based
 ---@field last integer 0-based
 
@@ -241,11 +302,11 @@ end
 ---@return ropewalk.Found[]
 function M.list(bufnr)
   local found = {} ---@type ropewalk.Found[]
-  for id, item in pairs(marked[bufnr] or {}) do
+  for id, drawn in pairs(marked[bufnr] or {}) do
     local mark = api.nvim_buf_get_extmark_by_id(bufnr, M.namespace, id, { details = true })
     if mark[1] then
       local last = mark[3].end_row or mark[1]
-      found[#found + 1] = { item = item, first = mark[1], last = math.max(mark[1], last) }
+      found[#found + 1] = { item = drawn.item, drawn = drawn, first = mark[1], last = math.max(mark[1], last) }
     end
   end
   table.sort(found, function(a, b)

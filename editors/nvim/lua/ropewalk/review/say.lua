@@ -8,7 +8,7 @@ M.last = nil
 
 --- Whether `vim.notify` is Neovim's own, which writes to the bottom line and waits for a key when that is too short.
 local function is_plain()
-  return debug.getinfo(vim.notify, 'S').source:match('[/\\]vim[/\\]_[%w/\\]+%.lua$') ~= nil
+  return debug.getinfo(vim.notify, 'S').source:match('vim[/\\]_[%w_/\\]+%.lua$') ~= nil
 end
 
 ---@param message string

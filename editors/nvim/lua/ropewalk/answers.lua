@@ -103,8 +103,11 @@ local function check_files(client_id, params)
     local document = sync.find(client_id, change.uri)
     local bufnr = document and document.bufnr
     if bufnr and api.nvim_buf_is_loaded(bufnr) and not vim.bo[bufnr].modified then
-      local set, autoread = pcall(api.nvim_get_option_value, 'autoread', { buf = bufnr })
-      if set and autoread then
+      local autoread = vim.bo[bufnr].autoread
+      if autoread == nil then
+        autoread = vim.go.autoread
+      end
+      if autoread then
         vim.cmd('silent! checktime ' .. bufnr)
       end
     end

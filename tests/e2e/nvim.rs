@@ -69,6 +69,24 @@ scenarios! { agents:
     codex_in_a_terminal_edits_an_unsaved_buffer,
 }
 
+scenarios! { approvals:
+    a_call_is_approved_and_one_denied_with_words,
+    a_long_question_is_scrolled_and_a_tiny_screen_will_do,
+    a_picker_of_the_users_own_is_used,
+    a_question_goes_with_its_sidecar,
+    a_question_that_is_taken_back_goes_and_answers_nobody,
+    a_question_waits_while_a_command_is_typed,
+    all_of_a_call_is_on_the_screen,
+    closing_the_window_is_a_no,
+    each_key_gives_its_answer_and_the_user_is_where_they_were,
+    insert_mode_goes_on_where_it_was,
+    keys_on_their_way_answer_nothing_and_go_into_the_text,
+    no_with_words_tells_the_model,
+    questions_of_several_sidecars_queue,
+    replace_and_visual_mode_go_on_where_they_were,
+    several_calls_are_asked_one_by_one_or_all_at_once,
+}
+
 scenarios! { bridge:
     an_agent_edits_an_unsaved_buffer_and_sees_its_diagnostics,
     an_agent_that_is_not_let_in_gets_nothing,
@@ -112,13 +130,28 @@ scenarios! { adapter:
     checkhealth_speaks,
     diagnostics_from_before_the_sidecar_are_told_when_it_opens_the_document,
     initialize_says_what_the_adapter_can,
-    keys_that_were_on_their_way_do_not_answer,
     options_are_checked,
     published_diagnostics_go_on_raw_with_their_version,
     pulled_diagnostics_go_on_with_the_version_asked_about,
     reload_rename_and_language,
     resync_gives_the_text_as_it_is,
     two_unnamed_buffers_are_two_documents,
+}
+
+scenarios! { questions:
+    a_form_is_declined_or_closed,
+    a_form_is_filled_in_field_by_field_and_seen_before_it_is_sent,
+    a_model_asks_and_hears,
+    a_page_is_opened_only_after_a_yes,
+    a_question_that_is_taken_back_goes,
+    insert_mode_goes_on_after_words_were_written,
+    keys_on_their_way_choose_nothing,
+    nobody_at_the_editor_and_questions_switched_off,
+    one_option_is_chosen_by_its_number_or_by_enter,
+    pickers_of_the_users_own_are_used,
+    several_options_are_marked_and_none_is_an_answer,
+    what_was_answered_before_the_questions_were_closed_counts,
+    words_and_empty_words_and_no_answer_are_three_things,
 }
 
 scenarios! { sidecar:

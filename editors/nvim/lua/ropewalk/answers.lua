@@ -6,6 +6,7 @@ local diagnostics = require('ropewalk.diagnostics')
 local edit = require('ropewalk.edit')
 local events = require('ropewalk.events')
 local log = require('ropewalk.log')
+local prompt = require('ropewalk.prompt')
 local rpc = require('ropewalk.rpc')
 local sync = require('ropewalk.sync')
 
@@ -35,13 +36,13 @@ function M.capabilities(config)
     experimental = {
       ropewalk = {
         approve = config.approve ~= false,
-        ask = config.ask ~= false and part('ropewalk.ask') ~= nil,
+        ask = config.ask ~= false,
         runAgent = config.run_agent ~= nil,
         runTool = true,
         save = true,
         format = config.formatter ~= false,
         resync = true,
-        elicit = config.elicit ~= false and (type(config.elicit) == 'function' or part('ropewalk.elicit') ~= nil),
+        elicit = config.elicit ~= false,
         sample = config.sample ~= nil,
         diagnostics = true,
         images = config.images,
@@ -148,7 +149,15 @@ function M.handlers(config)
     ['ropewalk/runTool'] = function(_, params)
       return require('ropewalk.tools').run(params)
     end,
-    ['ropewalk/toolEvent'] = tell('toolEvent', log.hear),
+    ['$/cancelRequest'] = function(_, params, ctx)
+      prompt.cancel(ctx.client_id, params.id)
+    end,
+    ['ropewalk/toolEvent'] = tell('toolEvent', function(client_id, params)
+      if params.kind == 'complete' then
+        prompt.ended(client_id, params.sessionId, params.callId)
+      end
+      log.hear(client_id, params)
+    end),
     ['ropewalk/filesChanged'] = tell('filesChanged', check_files),
     ['ropewalk/changesChanged'] = tell('changesChanged', function(client_id, params)
       local review = part('ropewalk.review')
@@ -173,10 +182,9 @@ function M.handlers(config)
       return vim.NIL
     end,
   }
-  local ask = config.ask ~= false and part('ropewalk.ask')
-  if ask then
+  if config.ask ~= false then
     handlers['ropewalk/ask'] = function(_, params, ctx)
-      return ask.handle(params, config.ask, ctx.client_id)
+      return require('ropewalk.ask').handle(params, config.ask, ctx.client_id)
     end
   end
   if config.elicit ~= false then

@@ -6,6 +6,7 @@ local diagnostics = require('ropewalk.diagnostics')
 local events = require('ropewalk.events')
 local log = require('ropewalk.log')
 local program = require('ropewalk.program')
+local prompt = require('ropewalk.prompt')
 local rpc = require('ropewalk.rpc')
 local session = require('ropewalk.session')
 local sync = require('ropewalk.sync')
@@ -50,6 +51,10 @@ local ready = {}
 --- Who waits for the sidecar of a root.
 ---@type table<string, fun(client?: vim.lsp.Client, err?: table, is_new?: boolean)[]>
 local queues = {}
+
+--- Buffers that are served because somebody said so.
+---@type table<integer, boolean>
+local wanted = {}
 
 --- Calls that wait for the person's word on a root.
 ---@type table<string, fun()[]>
@@ -159,6 +164,7 @@ local function on_exit(root, code, signal, client_id)
   sync.forget(client_id)
   context.forget(client_id)
   log.forget(client_id)
+  prompt.forget(client_id)
   local reason = ('the sidecar ended (exit code %d, signal %d)'):format(code, signal)
   local replaced = restarting[root] or another_runs(root, client_id)
   if not replaced or restarting[root] then
@@ -227,9 +233,9 @@ local function client_config(root, cmd)
 end
 
 ---@param client vim.lsp.Client
----@param wanted { root_dir?: string }
-local function is_same(client, wanted)
-  return client.name == M.name and not client:is_stopped() and client.root_dir == wanted.root_dir
+---@param other { root_dir?: string }
+local function is_same(client, other)
+  return client.name == M.name and not client:is_stopped() and client.root_dir == other.root_dir
 end
 
 local warned = false
@@ -262,8 +268,10 @@ end
 
 --- Attaches a buffer to the sidecar of its root, which is started if need be.
 ---@param bufnr integer
+---@param by_hand? boolean whatever `filter` says
 ---@return integer? client_id
-function M.attach(bufnr)
+function M.attach(bufnr, by_hand)
+  wanted[bufnr] = by_hand or wanted[bufnr]
   local cmd = api.nvim_buf_is_loaded(bufnr) and command_line()
   if not cmd then
     return nil
@@ -286,6 +294,16 @@ local function auto_attach(bufnr)
     end
   end
   M.attach(bufnr)
+end
+
+--- No longer serves a buffer that is not to be served any more.
+---@param bufnr integer
+local function release(bufnr)
+  if not wanted[bufnr] and #sync.of_buffer(bufnr) > 0 and not serves(bufnr) then
+    for _, client in ipairs(vim.lsp.get_clients({ name = M.name, bufnr = bufnr })) do
+      vim.lsp.buf_detach_client(bufnr, client.id)
+    end
+  end
 end
 
 --- Starts the sidecar of a root, and attaches every buffer of that root that is served.
@@ -432,8 +450,8 @@ local function ask_first(root, act)
     act()
   else
     asking[root] = { act }
-    vim.schedule(function()
-      if trust.ask(root) then
+    trust.ask(root, function(trusted)
+      if trusted then
         M.tell_trust(root, true)
       end
       local waiting = asking[root]
@@ -580,6 +598,17 @@ function M.setup(group, options)
     callback = function()
       quitting = true
     end,
+  })
+  api.nvim_create_autocmd('OptionSet', {
+    group = group,
+    pattern = 'buftype',
+    desc = 'ropewalk: a buffer became a pane, or a file',
+    -- The buffer of the option need not be the current one.
+    callback = vim.schedule_wrap(function()
+      for _, bufnr in ipairs(api.nvim_list_bufs()) do
+        release(bufnr)
+      end
+    end),
   })
   if not options.auto_start then
     return

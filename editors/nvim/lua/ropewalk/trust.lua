@@ -5,9 +5,6 @@ local api = vim.api
 
 local M = {}
 
---- How long keys are ignored once the question is on the screen (ms): they were typed for something else.
-M.guard_ms = 300
-
 --- What the person said of a root since Neovim started.
 ---@type table<string, boolean>
 local said = {}
@@ -127,36 +124,45 @@ function M.is_open(config, root)
     and M.remembered(root) == nil
 end
 
---- Asks about a root, once. Everything but a clear yes is a no. Returns when it is answered.
+--- Asks about a root, once. Everything but a clear yes is a no.
 ---@param root string
----@return boolean trusted
-function M.ask(root)
+---@param done fun(trusted: boolean)
+function M.ask(root, done)
   asked[real(root)] = true
-  local namespace = api.nvim_create_namespace('ropewalk.trust')
-  local shown_ns = vim.uv.hrtime()
-  vim.on_key(function(_, typed)
-    if vim.uv.hrtime() - shown_ns >= M.guard_ms * 1000000 then
-      vim.on_key(nil, namespace)
-    elseif typed ~= nil and typed ~= '' then
-      return ''
+  local prompt = require('ropewalk.prompt')
+  local visible = require('ropewalk.approve').visible
+  local function says(word)
+    return function(answer)
+      answer(word)
     end
-  end, namespace)
-  local visible = root:gsub('%c', '?')
-  local ok, picked = pcall(
-    vim.fn.confirm,
-    ('Ropewalk: may what is in %s be run?\nCommands of agents, and language servers that run its code.'):format(visible),
-    '&Not now\n&View\n&Deny\n&Trust',
-    1,
-    'Question'
-  )
-  vim.on_key(nil, namespace)
-  if ok and picked == 2 then
-    vim.cmd.sview(vim.fn.fnameescape(root))
-  elseif ok and (picked == 3 or picked == 4) then
-    said[real(root)] = picked == 4
-    M.remember(root, picked == 4)
   end
-  return ok and picked == 4
+  coroutine.wrap(function()
+    local ok, word = pcall(prompt.turn, { method = 'trust' }, function(turn)
+      return turn:ask({
+        title = 'Ropewalk: do you trust this folder?',
+        lines = {
+          { text = visible((root:gsub('\n', '\\n'))), group = 'RopewalkTitle' },
+          { text = '' },
+          { text = 'An agent called a tool here. In a folder that is trusted its commands may run,' },
+          { text = "and language servers that run the project's code may start." },
+          { text = '' },
+          { text = 'Your yes or no is kept in the list of |:trust|; :Ropewalk trust and untrust change it.' },
+        },
+        footers = { 't trust it  n never  q not now', 't trust  n never  q later', 't n q' },
+        keys = { t = says('yes'), n = says('no'), q = says(nil), ['<Esc>'] = says(nil), ['<C-c>'] = says(nil) },
+      })
+    end)
+    if not ok then
+      vim.lsp.log.error('ropewalk', 'asking about trust', word)
+    elseif word then
+      said[real(root)] = word == 'yes'
+      local kept, fault = M.remember(root, word == 'yes')
+      if not kept then
+        vim.notify('ropewalk: this is not remembered: ' .. tostring(fault), vim.log.levels.WARN)
+      end
+    end
+    done(ok and word == 'yes')
+  end)()
 end
 
 return M

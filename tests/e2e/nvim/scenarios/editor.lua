@@ -310,9 +310,10 @@ function S.what_the_user_looks_at_is_told(T)
   child:lua('vim.wait(250)')
   T.eq(vim.uri_from_fname(other), context(child, 'true').uri, 'still the file')
   -- A call comes after what was seen when it was made.
-  child:lua('vim.cmd("wincmd k | wincmd k")')
+  T.eq(2, #context(child, 'true').openEditors, 'the pane is no document')
   child:lua([[
-    vim.api.nvim_win_set_cursor(0, { 1, 0 })
+    vim.cmd('wincmd k')
+    vim.api.nvim_win_set_cursor(0, { 3, 1 })
     require('ropewalk').call('read', {}, function() end)
   ]])
   local last = child:lua([[
@@ -337,17 +338,22 @@ function S.typing_is_told_now_and_then_not_at_each_key(T)
   context(child, 'now.selections[1].start.character == 201')
 end
 
---- Makes `confirm()` answer; `Asked` is what it was asked.
-local function answers(child, choice)
-  child:lua(
-    [[
-      vim.api.nvim_list_uis = function() return { {} } end
-      Asked = {}
-      local choice = ...
-      vim.fn.confirm = function(message, choices) Asked[#Asked + 1] = { message, choices }; return choice end
-    ]],
-    choice
-  )
+--- Opens a file in a Neovim in a terminal.
+local function open_screen(T, name, text, options)
+  local folder = T.folder()
+  local path = folder .. '/' .. name
+  T.write(path, text)
+  local child = T.start_sidecar(folder, options or { trusted = 'ask' }, { 90, 24 })
+  child:lua('vim.cmd.edit(...)', path)
+  child:wait('the document', "return #require('ropewalk.sync').of_buffer(vim.api.nvim_get_current_buf()) > 0")
+  return child, path, folder
+end
+
+--- Waits until the question can be answered, and answers it.
+local function answer(child, key)
+  child:see('do you trust this folder')
+  vim.wait(400)
+  child:type(key)
 end
 
 local function bash(T, child)
@@ -355,64 +361,83 @@ local function bash(T, child)
 end
 
 function S.trust_is_asked_once_and_remembered_by_neovim(T)
-  local child, path, folder = open(T, 'a.txt', 'a\n')
-  answers(child, 4)
-  T.eq(0, child:lua('return #Asked'), 'opening a file asks nothing')
-  T.call(child, 'read', { file_path = path })
-  T.eq(1, child:lua('return #Asked'))
-  T.ok(child:lua('return Asked[1][1]'):find(folder, 1, true))
-  T.call(child, 'read', { file_path = path })
-  T.eq(1, child:lua('return #Asked'), 'once')
+  local child, path, folder = open_screen(T, 'a.txt', 'a\n')
+  local buffers = child:lua('return #vim.api.nvim_list_bufs()')
+  local index = child:lua("return Call('read', { file_path = ... })", path)
+  local row = child:see('do you trust this folder')
+  T.ok(table.concat(child:screen(), '\n', row):find(vim.fs.basename(vim.fs.dirname(folder)), 1, true), 'the folder is named')
+  T.eq(false, child:lua('return Results[...]', index), 'the call waits')
+  answer(child, 't')
+  T.eq('ok', child:wait('the result', 'return Results[...]', index).result.status)
+  T.eq('ok', bash(T, child).status)
   T.ok(T.read(child.state .. '/state/nvim/trust'):find('directory ' .. folder, 1, true))
   -- As `vim.secure` sees it: trusted, without a question.
   T.eq(true, child:lua('return vim.secure.read(...)', folder))
-  T.eq(1, child:lua('return #Asked'))
-  T.eq(true, child:lua("return require('ropewalk.trust').of(require('ropewalk').config(), ...)", folder))
   T.eq({ 'a' }, child:lines())
-  T.eq(1, child:lua('return #vim.api.nvim_list_bufs()'), 'no buffer is left behind')
+  T.eq(buffers, child:lua('return #vim.api.nvim_list_bufs()'), 'no buffer is left behind')
   -- Taken back.
   child:lua('vim.cmd.Ropewalk("untrust")')
   T.ok(T.read(child.state .. '/state/nvim/trust'):find('! ' .. folder, 1, true))
-  T.eq(false, child:lua("return require('ropewalk.trust').of(require('ropewalk').config(), ...)", folder))
+  T.ok(bash(T, child).isError)
+end
+
+function S.what_neovim_trusts_already_is_not_asked_about(T)
+  local folder = T.folder()
+  T.write(folder .. '/a.txt', 'a\n')
+  local child = T.start_sidecar(folder, { trusted = 'ask' }, { 90, 24 })
+  -- Another one asked, by `vim.secure.read`.
+  child:lua([[
+    vim.fn.mkdir(vim.fn.stdpath('state'), 'p')
+    vim.fn.writefile({ 'directory ' .. ... }, vim.fn.stdpath('state') .. '/trust')
+    require('ropewalk').restart(0, function() Restarted = true end)
+  ]], folder)
+  child:wait('the sidecar', 'return Restarted')
+  child:lua('vim.cmd.edit(...)', folder .. '/a.txt')
+  T.eq('ok', bash(T, child).status)
 end
 
 function S.trust_not_given_stays_not_given(T)
-  local child, path, folder = open(T, 'a.txt', 'a\n')
-  answers(child, 1)
-  T.call(child, 'read', { file_path = path })
-  T.call(child, 'read', { file_path = path })
-  T.eq(1, child:lua('return #Asked'), 'asked once')
+  local child, path, folder = open_screen(T, 'a.txt', 'a\n')
+  local index = child:lua("return Call('bash', { command = 'echo hello', description = 'Say hello' })")
+  answer(child, 'q')
+  local refused = child:wait('the result', 'return Results[...]', index).result
+  T.ok(refused.isError, 'nothing is run: ' .. T.text(refused))
+  T.eq('ok', T.call(child, 'read', { file_path = path }).status, 'asked once')
   T.eq(nil, vim.uv.fs_stat(child.state .. '/state/nvim/trust'), 'not now is not remembered')
   T.eq(false, child:lua("return require('ropewalk.trust').of(require('ropewalk').config(), ...)", folder))
-  local refused = bash(T, child)
-  T.ok(refused.isError, 'nothing is run: ' .. T.text(refused))
   child:lua('vim.cmd.Ropewalk("trust")')
   local ran = bash(T, child)
   T.eq('ok', ran.status, T.text(ran))
   T.ok(T.text(ran):find('hello', 1, true))
   -- The person's word holds for the next sidecar, too.
-  child:lua("Pid = nil; require('ropewalk').restart(0, function() Restarted = true end)")
+  child:lua("require('ropewalk').restart(0, function() Restarted = true end)")
   child:wait('the restart', 'return Restarted')
   T.eq('ok', bash(T, child).status)
 end
 
+function S.an_option_decides_about_trust_without_a_question(T)
+  local child = open_screen(T, 'a.txt', 'a\n', { trusted = false })
+  T.ok(bash(T, child).isError)
+  T.eq(nil, vim.uv.fs_stat(child.state .. '/state/nvim/trust'))
+end
+
 function S.keys_that_were_on_their_way_do_not_trust(T)
-  local child, path = open(T, 'a.txt', 'a\n')
+  local child, path = open_screen(T, 'a.txt', 'a\n')
   child:lua([[
-    vim.api.nvim_list_uis = function() return { {} } end
-    require('ropewalk.trust').guard_ms = math.huge
+    require('ropewalk.prompt').guard_ms = math.huge
     Seen = 0
     vim.on_key(function(_, typed) Seen = Seen + #typed end)
   ]])
-  child:lua("Call('read', { file_path = ... })", path)
-  vim.wait(20000, function()
-    return vim.rpcrequest(child.channel, 'nvim_get_mode').blocking
-  end, 5)
+  local index = child:lua("return Call('read', { file_path = ... })", path)
+  child:see('do you trust this folder')
   child:type('tt')
-  vim.wait(300)
-  T.ok(vim.rpcrequest(child.channel, 'nvim_get_mode').blocking, 'answered by a stray key')
-  child:type('<C-c>')
-  child:wait('the call', 'return Results[1] ~= false')
+  child:wait('the keys to be taken', 'return Seen >= 2')
+  child:see('do you trust this folder')
+  T.eq(false, child:lua('return Results[...]', index), 'answered by a stray key')
+  child:lua("require('ropewalk.prompt').guard_ms = 0")
+  child:type('q')
+  child:wait('the call', 'return Results[...]', index)
+  T.eq(nil, vim.uv.fs_stat(child.state .. '/state/nvim/trust'))
 end
 
 local KILL = [[

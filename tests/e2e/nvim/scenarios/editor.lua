@@ -246,10 +246,11 @@ function S.ruff_in_neovim_formats_what_an_agent_writes(T)
   child:lua([[
     Ruff = vim.lsp.start({ name = 'ruff', cmd = { 'ruff', 'server' }, offset_encoding = 'utf-8' })
   ]])
-  child:wait('ruff', 'local c = vim.lsp.get_client_by_id(Ruff); return c and c.initialized')
+  -- It says that it formats a moment after it is there.
+  child:wait('ruff', "return vim.lsp.get_client_by_id(Ruff):supports_method('textDocument/formatting', 0)")
   local result = T.call(child, 'edit', { file_path = path, old_string = 'a = 1', new_string = 'a = {  "é😀":1 }  ' })
   T.eq('ok', result.status, T.text(result))
-  T.eq({ 'a = {"é😀": 1}' }, child:lines())
+  T.eq({ 'a = {"é😀": 1}' }, child:lines(), T.text(result))
   same_text(T, child, path)
   child:press('u')
   T.eq({ 'a = {  "é😀":1 }  ' }, child:lines(), 'its own undo step')

@@ -92,12 +92,54 @@ scenarios! { bridge:
     an_agent_that_is_not_let_in_gets_nothing,
 }
 
+scenarios! { api:
+    a_cancelled_call_still_answers,
+    a_long_result_is_shown_whole,
+    a_result_that_comes_while_the_user_types_takes_no_focus,
+    a_session_keeps_to_what_it_was_opened_with,
+    a_session_that_cannot_be_opened_runs_nothing,
+    agents_and_models_of_the_user_answer,
+    calls_in_a_coroutine_wait_and_others_call_back,
+    each_subcommand_completes_and_does_what_it_says,
+    events_are_heard_by_listeners_and_autocommands,
+    health_says_what_is_so,
+    options_say_what_is_expected,
+    other_clients_keep_their_handlers,
+    proposals_are_accepted_and_rejected,
+    the_capabilities_are_those_of_the_options,
+    the_help_has_tags_and_narrow_lines,
+    the_log_of_calls_grows_and_leaves_the_cursor_alone,
+    the_program_is_built_where_the_plugin_lies_when_asked,
+    tools_in_lua_are_called_by_the_sidecar,
+}
+
 scenarios! { documents:
     chaos_dos,
     chaos_mixed,
     chaos_noeol,
     chaos_plain,
     chaos_void,
+}
+
+scenarios! { editor:
+    a_call_while_the_sidecar_is_down_starts_it,
+    a_session_that_saves_writes_what_it_edits,
+    after_a_crash_all_is_opened_again_and_work_goes_on,
+    an_option_decides_about_trust_without_a_question,
+    files_changed_on_the_disk_come_up_without_a_question,
+    formatting_asks_the_client_of_the_buffer_and_counts_as_the_sidecar_does,
+    keys_that_were_on_their_way_do_not_trust,
+    nothing_runs_before_there_is_something_to_do,
+    progress_that_began_before_the_sidecar_and_never_ended_is_told,
+    ruff_in_neovim_formats_what_an_agent_writes,
+    saving_while_the_user_types,
+    saving_writes_as_w_does_and_moves_nothing,
+    trust_is_asked_once_and_remembered_by_neovim,
+    trust_not_given_stays_not_given,
+    typing_is_told_now_and_then_not_at_each_key,
+    what_cannot_be_saved_is_told_with_its_reason_and_never_asked,
+    what_neovim_trusts_already_is_not_asked_about,
+    what_the_user_looks_at_is_told,
 }
 
 scenarios! { edits:

@@ -146,7 +146,7 @@ function M.ask(root, done)
           { text = 'An agent called a tool here. In a folder that is trusted its commands may run,' },
           { text = "and language servers that run the project's code may start." },
           { text = '' },
-          { text = 'Your yes or no is kept in the list of |:trust|; :Ropewalk trust and untrust change it.' },
+          { text = 'Neovim keeps your yes or no (:help trust); :Ropewalk trust and untrust change it.' },
         },
         footers = { 't trust it  n never  q not now', 't trust  n never  q later', 't n q' },
         keys = { t = says('yes'), n = says('no'), q = says(nil), ['<Esc>'] = says(nil), ['<C-c>'] = says(nil) },

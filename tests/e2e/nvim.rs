@@ -129,6 +129,8 @@ scenarios! { editor:
     files_changed_on_the_disk_come_up_without_a_question,
     formatting_asks_the_client_of_the_buffer_and_counts_as_the_sidecar_does,
     keys_that_were_on_their_way_do_not_trust,
+    no_process_is_left_when_neovim_ends,
+    no_process_is_left_when_neovim_is_killed,
     nothing_runs_before_there_is_something_to_do,
     progress_that_began_before_the_sidecar_and_never_ended_is_told,
     ruff_in_neovim_formats_what_an_agent_writes,

@@ -49,7 +49,7 @@ local pending = {}
 local ready = {}
 
 --- Who waits for the sidecar of a root.
----@type table<string, fun(client?: vim.lsp.Client, err?: table, is_new?: boolean)[]>
+---@type table<string, fun(client?: vim.lsp.Client, err?: table)[]>
 local queues = {}
 
 --- Buffers that are served because somebody said so.
@@ -93,7 +93,7 @@ local function flush(root, client, err)
   local queue = queues[root] or {}
   queues[root] = nil
   for _, act in ipairs(queue) do
-    act(client, err, true)
+    act(client, err)
   end
 end
 
@@ -334,6 +334,17 @@ function M.start(bufnr)
   return client_id
 end
 
+--- Asks a sidecar to end, and makes it if it does not.
+---@param client vim.lsp.Client
+local function finish(client)
+  client:stop()
+  vim.defer_fn(function()
+    if not client.rpc.is_closing() then
+      client.rpc.terminate()
+    end
+  end, 5000)
+end
+
 --- Stops the sidecar of the buffer's root, or all.
 ---@param bufnr? integer
 ---@return integer count
@@ -343,7 +354,7 @@ function M.stop(bufnr)
     local root = client.root_dir or ''
     if not client:is_stopped() and (not bufnr or root == M.target(bufnr)) then
       stopped[root] = ('the sidecar of %s was stopped; start it with :Ropewalk start'):format(root)
-      client:stop()
+      finish(client)
       count = count + 1
     end
   end
@@ -377,7 +388,7 @@ function M.restart(bufnr, callback)
     end
   end)
   stopped[root], restarting[root] = nil, true
-  running[1]:stop()
+  finish(running[1])
 end
 
 --- The sidecars that run.
@@ -421,7 +432,7 @@ end
 
 --- Runs `act` with the sidecar of a root, which is started if need be.
 ---@param root string
----@param act fun(client?: vim.lsp.Client, err?: table, is_new?: boolean) `is_new`: it had to be waited for
+---@param act fun(client?: vim.lsp.Client, err?: table)
 function M.reach(root, act)
   local client = M.running(root)
   if client then

@@ -103,6 +103,13 @@ local function check_sidecars()
         info.version or 'of an unknown version'
       )
     )
+    local ours = vim.tbl_get(client.server_capabilities, 'experimental', 'ropewalk') or {}
+    local missing = vim.tbl_filter(function(method)
+      return not vim.list_contains(ours.methods or {}, method)
+    end, { 'ropewalk/callTools', 'ropewalk/openSession', 'ropewalk/output', 'ropewalk/registerTools', 'ropewalk/accept' })
+    if #missing > 0 then
+      health.warn(('it is older than this plugin: it does not know %s'):format(table.concat(missing, ', ')))
+    end
     if client.offset_encoding ~= 'utf-16' then
       health.error(('it counts in %s, although utf-16 was offered'):format(client.offset_encoding))
     end

@@ -54,7 +54,9 @@ function M.remember(folder, value)
   local path = real(folder)
   if vim.fn.isdirectory(path) == 0 then
     return false, 'no such folder: ' .. path
-  elseif not value then
+  end
+  pcall(vim.fn.mkdir, vim.fn.stdpath('state') --[[@as string]], 'p')
+  if not value then
     local ok, done, message = pcall(vim.secure.trust, { action = 'deny', path = path })
     return ok and done, not (ok and done) and tostring(ok and message or done) or nil
   end
@@ -76,15 +78,13 @@ function M.remember(folder, value)
   return ok and done, not (ok and done) and tostring(ok and message or done) or nil
 end
 
---- What a sidecar of `root` is told at its start.
+--- What the option `trusted` says of a root.
 ---@param config ropewalk.Config
 ---@param root string
 ---@return boolean|string[] trusted true, false, or URIs of folders
-function M.of(config, root)
+local function by_option(config, root)
   local value = config.trusted
-  if said[real(root)] ~= nil then
-    return said[real(root)]
-  elseif value == 'ask' or value == 'remembered' then
+  if value == 'ask' or value == 'remembered' then
     return M.remembered(root) == true
   elseif type(value) == 'function' then
     local ok, answer = pcall(value, root)
@@ -96,6 +96,28 @@ function M.of(config, root)
     return vim.tbl_map(M.uri, value)
   end
   return value == true
+end
+
+--- What a sidecar of `root` is told at its start: what the person said goes before what the option says.
+---@param config ropewalk.Config
+---@param root string
+---@return boolean|string[] trusted true, false, or URIs of folders
+function M.of(config, root)
+  if said[real(root)] ~= nil then
+    return said[real(root)]
+  end
+  local trusted = by_option(config, root)
+  if trusted == true then
+    return true
+  end
+  -- Folders within the root, or beside it.
+  local folders = trusted or {} ---@type string[]
+  for folder, value in vim.spairs(said) do
+    if value then
+      folders[#folders + 1] = M.uri(folder)
+    end
+  end
+  return #folders > 0 and folders
 end
 
 --- The person said so. It holds until Neovim ends, and, where `trusted` leaves it to them, after that.

@@ -136,6 +136,9 @@ function S.what_cannot_be_saved_is_told_with_its_reason_and_never_asked(T)
   T.ok(failed[1].reason:find('changed on the disk', 1, true), vim.inspect(failed))
   T.ok(failed[2].reason:find('not open', 1, true))
   T.eq('theirs, longer\n', T.read(path), 'not a byte of theirs is lost')
+  -- A copy elsewhere does not make it ours.
+  child:lua('vim.cmd.write((...))', path .. '.copy')
+  T.eq(1, #save(uri))
   child:lua('vim.cmd("write!")')
   T.eq({}, save(uri))
   -- The folder is gone.
@@ -521,6 +524,56 @@ function S.after_a_crash_all_is_opened_again_and_work_goes_on(T)
     T.ok(refused.isError, T.text(refused))
   end
   T.eq('a = 1\nb = 2\n', T.read(path))
+end
+
+local function is_alive(pid)
+  return vim.uv.kill(pid, 0) == 0
+end
+
+--- The processes that were started by Neovim, when it has a sidecar that runs a command.
+local function busy(T)
+  local folder = T.folder()
+  local child = T.start(folder)
+  child:lua(PROCESSES)
+  child:lua(
+    [[
+      require('ropewalk').setup({
+        cmd = { ..., '--ephemeral' },
+        trusted = true,
+        approve = function(_, answer) answer('once') end,
+      })
+    ]],
+    T.sidecar
+  )
+  child:wait('the sidecar', 'return next(Processes) ~= nil')
+  child:lua([[
+    require('ropewalk').call('bash', { command = 'sleep 599 & echo $! > pid; wait', description = 'Wait' }, function() end)
+  ]])
+  vim.wait(20000, function()
+    return vim.uv.fs_stat(folder .. '/pid') ~= nil and T.read(folder .. '/pid') ~= ''
+  end, 20)
+  local pids = { select(2, next(child:lua('return { Processes[1] }'))), tonumber(T.read(folder .. '/pid')) }
+  T.ok(is_alive(pids[1]) and is_alive(pids[2]), vim.inspect(pids))
+  return child, pids
+end
+
+local function gone(T, pids)
+  local ok = vim.wait(20000, function()
+    return not is_alive(pids[1]) and not is_alive(pids[2])
+  end, 20)
+  T.ok(ok, 'a process is left: ' .. vim.inspect(pids))
+end
+
+function S.no_process_is_left_when_neovim_ends(T)
+  local child, pids = busy(T)
+  child:stop()
+  gone(T, pids)
+end
+
+function S.no_process_is_left_when_neovim_is_killed(T)
+  local child, pids = busy(T)
+  vim.uv.kill(vim.fn.jobpid(child.job), 'sigkill')
+  gone(T, pids)
 end
 
 function S.a_call_while_the_sidecar_is_down_starts_it(T)

@@ -57,7 +57,7 @@ end
 ---@return string[]
 function M.complete(lead, line, cursor)
   line = line:sub(1, cursor or #line)
-  local before = line:sub(1, #line - #lead):gsub("^.-Ropewalk!?%s*", '')
+  local before = line:sub(1, #line - #lead):gsub('^.-Ropewalk!?%s*', '')
   local words = vim.split(vim.trim(before), '%s+', { trimempty = true })
   if #words == 0 then
     return vim.tbl_filter(function(name)

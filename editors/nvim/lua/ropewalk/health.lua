@@ -21,6 +21,7 @@ local function run(cmd, cwd)
 end
 
 ---@param config ropewalk.Config
+---@return string? program the one that runs
 local function check_program(config)
   local program = require('ropewalk.program')
   local cmd, missing = program.find(config)
@@ -45,11 +46,26 @@ local function check_program(config)
     health.error(('`%s --version` failed: %s'):format(cmd[1], fault))
     return
   end
-  local report, problem = run({ cmd[1], 'doctor' })
+  return cmd[1]
+end
+
+--- What the sidecar finds here: language servers, the system, settings.
+---@param config ropewalk.Config
+---@param program string
+local function check_findings(config, program)
+  local cmd, root = { program }, nil
+  if require('ropewalk').config() then
+    root = require('ropewalk.client').target(vim.api.nvim_get_current_buf())
+    if require('ropewalk.trust').of(config, root) == true then
+      vim.list_extend(cmd, { '--trust', root })
+    end
+  end
+  cmd[#cmd + 1] = 'doctor'
+  local report, problem = run(cmd, root and vim.fn.isdirectory(root) == 1 and root or nil)
   if report then
-    health.info('What it finds here (`ropewalk doctor`):\n' .. report)
+    health.info(('`%s`:\n'):format(table.concat(cmd, ' ')) .. report)
   else
-    health.warn(('`%s doctor` failed: %s'):format(cmd[1], problem))
+    health.warn(('`%s` failed: %s'):format(table.concat(cmd, ' '), problem))
   end
 end
 
@@ -104,9 +120,12 @@ local function check_sidecars()
       )
     )
     local ours = vim.tbl_get(client.server_capabilities, 'experimental', 'ropewalk') or {}
-    local missing = vim.tbl_filter(function(method)
-      return not vim.list_contains(ours.methods or {}, method)
-    end, { 'ropewalk/callTools', 'ropewalk/openSession', 'ropewalk/output', 'ropewalk/registerTools', 'ropewalk/accept' })
+    local missing = vim.tbl_filter(
+      function(method)
+        return not vim.list_contains(ours.methods or {}, method)
+      end,
+      { 'ropewalk/callTools', 'ropewalk/openSession', 'ropewalk/output', 'ropewalk/registerTools', 'ropewalk/accept' }
+    )
     if #missing > 0 then
       health.warn(('it is older than this plugin: it does not know %s'):format(table.concat(missing, ', ')))
     end
@@ -163,7 +182,9 @@ local function check_others()
     local by = foreign(vim.ui[name])
     if by then
       found = true
-      health.info(('vim.ui.%s is that of %s; questions are asked through it where the options say `select`'):format(name, by))
+      health.info(
+        ('vim.ui.%s is that of %s; questions are asked through it where the options say `select`'):format(name, by)
+      )
     end
   end
   for _, method in ipairs({ 'workspace/applyEdit', 'textDocument/publishDiagnostics', 'textDocument/diagnostic' }) do
@@ -171,7 +192,10 @@ local function check_others()
     if by then
       found = true
       health.info(
-        ('vim.lsp.handlers[%q] is that of %s; it is called as before, and does not concern the sidecar'):format(method, by)
+        ('vim.lsp.handlers[%q] is that of %s; it is called as before, and does not concern the sidecar'):format(
+          method,
+          by
+        )
       )
     end
   end
@@ -214,7 +238,7 @@ function M.check()
     health.warn('setup() was not called', { "Put require('ropewalk').setup {} into your init.lua" })
     config = require('ropewalk.config').defaults()
   end
-  check_program(config)
+  local program = check_program(config)
   if require('ropewalk').config() then
     health.start('ropewalk: sidecars')
     check_sidecars()
@@ -222,6 +246,10 @@ function M.check()
   end
   health.start('ropewalk: other plugins')
   check_others()
+  if program then
+    health.start('ropewalk: what the sidecar finds here')
+    check_findings(config, program)
+  end
 end
 
 return M

@@ -127,7 +127,10 @@ function M.status_lines()
     end
     for _, session in ipairs(require('ropewalk').sessions()) do
       if session.root == client.root_dir then
-        lines[#lines + 1] = ('  session %s  %s'):format(session.id, session.info and session.info.mode or 'is being opened')
+        lines[#lines + 1] = ('  session %s  %s'):format(
+          session.id,
+          session.info and session.info.mode or 'is being opened'
+        )
       end
     end
   end
@@ -229,7 +232,11 @@ M.commands = {
       require('ropewalk').grants(
         options,
         with(function(grants)
-          window.show('ropewalk: what you have allowed and denied', #grants > 0 and json_lines(grants) or { 'nothing' }, from)
+          window.show(
+            'ropewalk: what you have allowed and denied',
+            #grants > 0 and json_lines(grants) or { 'nothing' },
+            from
+          )
         end)
       )
     end,
@@ -257,7 +264,12 @@ M.commands = {
         at(session_of(rest)),
         with(function(jobs)
           local lines = vim.tbl_map(function(job)
-            return ('%s  %-8s %s%s'):format(job.id, job.state, job.label, job.detail and '  (' .. job.detail .. ')' or '')
+            return ('%s  %-8s %s%s'):format(
+              job.id,
+              job.state,
+              job.label,
+              job.detail and '  (' .. job.detail .. ')' or ''
+            )
           end, jobs)
           window.show('ropewalk: jobs', #lines > 0 and lines or { 'none' }, from)
         end)

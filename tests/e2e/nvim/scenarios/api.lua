@@ -91,7 +91,10 @@ function S.a_cancelled_call_still_answers(T)
       Done = { err = err, result = result }
     end)
   ]])
-  child:wait('the call to run', "local e = require('ropewalk.log').entries(); return #e == 1 and e[1].status == 'running'")
+  child:wait(
+    'the call to run',
+    "local e = require('ropewalk.log').entries(); return #e == 1 and e[1].status == 'running'"
+  )
   child:lua('Cancel(); Cancel()')
   local done = child:wait('the answer', 'return Done')
   T.eq('cancelled', done.result.status, folder)
@@ -125,7 +128,19 @@ function S.a_session_keeps_to_what_it_was_opened_with(T)
     path
   )
   T.eq({
-    false, true, 'build', 'ok', 'plan', { 'start', 'complete', 'start', 'complete' }, true, 'plan', 1, 'undone', 0, 'the session is closed', 5000,
+    false,
+    true,
+    'build',
+    'ok',
+    'plan',
+    { 'start', 'complete', 'start', 'complete' },
+    true,
+    'plan',
+    1,
+    'undone',
+    0,
+    'the session is closed',
+    5000,
   }, got)
   T.eq({ 'one' }, child:lines())
   T.eq({}, child:lua("return vim.tbl_map(function(s) return s.id end, require('ropewalk').sessions())"))
@@ -205,7 +220,10 @@ function S.tools_in_lua_are_called_by_the_sidecar(T)
       return vim.tbl_map(function(s) return s.name .. ' ' .. s.status end, seen[1])
     ]]
   )
-  T.eq({ 'lines_of registered', 'fails registered', 'nothing registered', 'later registered', 'read refused' }, statuses)
+  T.eq(
+    { 'lines_of registered', 'fails registered', 'nothing registered', 'later registered', 'read refused' },
+    statuses
+  )
   local counted = T.call(child, 'lines_of', { path = path }, { session_id = 's', call_id = 'c' })
   T.eq('ok', counted.status, T.text(counted))
   T.ok(counted.structuredContent.lines > 0, T.text(counted))
@@ -322,8 +340,26 @@ function S.each_subcommand_completes_and_does_what_it_says(T)
   end
   local all = complete('')
   for _, name in ipairs({
-    'build', 'call', 'cancel', 'grants', 'health', 'jobs', 'log', 'logfile', 'mode', 'restart', 'session', 'settings',
-    'start', 'status', 'stop', 'stop-job', 'todos', 'tools', 'trust', 'untrust',
+    'build',
+    'call',
+    'cancel',
+    'grants',
+    'health',
+    'jobs',
+    'log',
+    'logfile',
+    'mode',
+    'restart',
+    'session',
+    'settings',
+    'start',
+    'status',
+    'stop',
+    'stop-job',
+    'todos',
+    'tools',
+    'trust',
+    'untrust',
   }) do
     T.ok(vim.list_contains(all, name), name)
   end
@@ -335,7 +371,7 @@ function S.each_subcommand_completes_and_does_what_it_says(T)
   T.eq({ 'all' }, complete('grants revoke a'))
   local function shows(command, text)
     child:press(':Ropewalk ' .. command .. '<CR>')
-    child:wait(command, "return vim.b.ropewalk_title")
+    child:wait(command, 'return vim.b.ropewalk_title')
     local shown = table.concat(child:lines(), '\n')
     T.ok(shown:find(text, 1, true), command .. ': ' .. shown)
     child:press('q')
@@ -391,8 +427,15 @@ function S.health_says_what_is_so(T)
   child:press(':Ropewalk health<CR>')
   local text = table.concat(child:lines(), '\n')
   for _, expected in ipairs({
-    'Neovim 0.11', 'ropewalk 0', T.sidecar, 'a sidecar runs for ' .. folder, 'not trusted', 'ruff (utf-8)',
-    'counts in utf-16', 'vim.ui.select is that of', 'vim.lsp.handlers["workspace/applyEdit"] is that of',
+    'Neovim 0.11',
+    'ropewalk 0',
+    T.sidecar,
+    'a sidecar runs for ' .. folder,
+    'not trusted',
+    'ruff (utf-8)',
+    'counts in utf-16',
+    'vim.ui.select is that of',
+    'vim.lsp.handlers["workspace/applyEdit"] is that of',
   }) do
     T.ok(text:find(expected, 1, true), expected .. ' is not in\n' .. text)
   end
@@ -414,15 +457,21 @@ end
 
 function S.other_clients_keep_their_handlers(T)
   local child = open(T, 'a.txt', 'one\n')
-  T.eq({}, child:lua([[
+  T.eq(
+    {},
+    child:lua([[
     local changed = {}
     for method, handler in pairs(vim.lsp.handlers) do
       local source = type(handler) == 'function' and debug.getinfo(handler, 'S').source or ''
       if source:find('lua/ropewalk/') then changed[#changed + 1] = method end
     end
     return changed
-  ]]), 'no handler for everybody is ours')
-  T.eq({ {}, {} }, child:lua([[
+  ]]),
+    'no handler for everybody is ours'
+  )
+  T.eq(
+    { {}, {} },
+    child:lua([[
     local others = vim.tbl_filter(function(a)
       return not vim.startswith(a.group_name or '', 'ropewalk') and type(a.callback) == 'function'
         and debug.getinfo(a.callback, 'S').source:find('lua/ropewalk/') ~= nil
@@ -433,7 +482,8 @@ function S.other_clients_keep_their_handlers(T)
     return { vim.tbl_map(function(a)
       return { a.event, a.group_name or '', debug.getinfo(a.callback, 'S').short_src }
     end, others), namespaces }
-  ]]))
+  ]])
+  )
 end
 
 function S.options_say_what_is_expected(T)
@@ -462,7 +512,10 @@ function S.the_capabilities_are_those_of_the_options(T)
     return { ours.save, ours.format, ours.runTool, ours.ask, ours.elicit, ours.runAgent, ours.sample }
   end
   T.eq({ true, true, true, true, true, false, false }, capabilities())
-  T.eq({ true, false, true, false, false, false, false }, capabilities({ formatter = false, ask = false, elicit = false }))
+  T.eq(
+    { true, false, true, false, false, false, false },
+    capabilities({ formatter = false, ask = false, elicit = false })
+  )
 end
 
 function S.agents_and_models_of_the_user_answer(T)
@@ -491,7 +544,10 @@ function S.agents_and_models_of_the_user_answer(T)
   T.eq('did it', ask('ropewalk/runAgent', { prompt = 'it' }).output)
   T.eq('failed', ask('ropewalk/runAgent', { prompt = 'fail' }).status)
   T.eq('hello', ask('ropewalk/sample', { server = 's', request = { text = 'hello' } }).result.content.text)
-  T.eq({ action = 'accept', content = { name = 'who' } }, ask('ropewalk/elicit', { server = 's', mode = 'form', message = 'who' }))
+  T.eq(
+    { action = 'accept', content = { name = 'who' } },
+    ask('ropewalk/elicit', { server = 's', mode = 'form', message = 'who' })
+  )
 end
 
 --- A `cargo` that says some lines and makes the program.
@@ -528,7 +584,7 @@ function S.the_program_is_built_where_the_plugin_lies_when_asked(T)
     ]],
     repository
   )
-  T.eq({ 0, 1 }, child:lua("return { #vim.lsp.get_clients({ _uninitialized = true }), #Said }"))
+  T.eq({ 0, 1 }, child:lua('return { #vim.lsp.get_clients({ _uninitialized = true }), #Said }'))
   T.ok(child:lua('return Said[1]'):find(':Ropewalk build', 1, true), child:lua('return Said[1]'))
   T.eq(nil, vim.uv.fs_stat(repository .. '/target'), 'nothing is built unasked')
   T.write(repository .. '/fail', '')
@@ -564,9 +620,12 @@ function S.the_help_has_tags_and_narrow_lines(T)
       missing[#missing + 1] = ':' .. name
     end
   end
-  for name in child:lua("return table.concat(vim.fn.readfile(...), '\\n')", T.plugin .. '/lua/ropewalk/config.lua')
-    :match('class ropewalk.Options(.-)class ropewalk.Config')
-    :gmatch('%-%-%-@field ([%w_]+)') do
+  for name in
+    child
+      :lua("return table.concat(vim.fn.readfile(...), '\\n')", T.plugin .. '/lua/ropewalk/config.lua')
+      :match('class ropewalk.Options(.-)class ropewalk.Config')
+      :gmatch('%-%-%-@field ([%w_]+)')
+  do
     if not tags:find(('ropewalk.Options.%s\t'):format(name), 1, true) then
       missing[#missing + 1] = 'option ' .. name
     end

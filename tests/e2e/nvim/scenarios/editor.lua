@@ -157,7 +157,12 @@ end
 function S.a_session_that_saves_writes_what_it_edits(T)
   local child, path = open(T, 'main.py', 'a = 1\nb = 2\n', QUIET)
   asked(child, 'ropewalk/openSession', { sessionId = 's', save = 'always' })
-  local result = T.call(child, 'edit', { file_path = path, old_string = 'a = 1', new_string = 'a = 3' }, { session_id = 's' })
+  local result = T.call(
+    child,
+    'edit',
+    { file_path = path, old_string = 'a = 1', new_string = 'a = 3' },
+    { session_id = 's' }
+  )
   T.eq('ok', result.status, T.text(result))
   T.eq('a = 3\nb = 2\n', T.read(path))
   T.eq(false, result.edits[1].unsaved)
@@ -226,11 +231,7 @@ function S.formatting_asks_the_client_of_the_buffer_and_counts_as_the_sidecar_do
     { range = { start = { line = 0, character = 11 }, ['end'] = { line = 0, character = 14 } }, newText = 'x = 1\r\n' },
     { range = { start = { line = 2, character = 0 }, ['end'] = { line = 2, character = 0 } }, newText = 'z\r\n' },
   }, format(version).result.edits)
-  T.eq(
-    { insertSpaces = true, tabSize = 3 },
-    child:lua('return Formatter.asked[1].options'),
-    'as the buffer is set'
-  )
+  T.eq({ insertSpaces = true, tabSize = 3 }, child:lua('return Formatter.asked[1].options'), 'as the buffer is set')
   T.eq({ 's = "😀é"; x=1', 'y = 2' }, child:lines(), 'nothing is changed by it')
   -- Another version: before it is asked, and while it is.
   T.ok(format(version + 1).err.message:find('version', 1, true))
@@ -369,7 +370,10 @@ function S.trust_is_asked_once_and_remembered_by_neovim(T)
   local buffers = child:lua('return #vim.api.nvim_list_bufs()')
   local index = child:lua("return Call('read', { file_path = ... })", path)
   local row = child:see('do you trust this folder')
-  T.ok(table.concat(child:screen(), '\n', row):find(vim.fs.basename(vim.fs.dirname(folder)), 1, true), 'the folder is named')
+  T.ok(
+    table.concat(child:screen(), '\n', row):find(vim.fs.basename(vim.fs.dirname(folder)), 1, true),
+    'the folder is named'
+  )
   T.eq(false, child:lua('return Results[...]', index), 'the call waits')
   answer(child, 't')
   T.eq('ok', child:wait('the result', 'return Results[...]', index).result.status)
@@ -390,11 +394,14 @@ function S.what_neovim_trusts_already_is_not_asked_about(T)
   T.write(folder .. '/a.txt', 'a\n')
   local child = T.start_sidecar(folder, { trusted = 'ask' }, { 90, 24 })
   -- Another one asked, by `vim.secure.read`.
-  child:lua([[
+  child:lua(
+    [[
     vim.fn.mkdir(vim.fn.stdpath('state'), 'p')
     vim.fn.writefile({ 'directory ' .. ... }, vim.fn.stdpath('state') .. '/trust')
     require('ropewalk').restart(0, function() Restarted = true end)
-  ]], folder)
+  ]],
+    folder
+  )
   child:wait('the sidecar', 'return Restarted')
   child:lua('vim.cmd.edit(...)', folder .. '/a.txt')
   T.eq('ok', bash(T, child).status)
@@ -507,12 +514,22 @@ function S.after_a_crash_all_is_opened_again_and_work_goes_on(T)
   for round = 1, 2 do
     -- In the middle of a call.
     local index = child:lua("return Call('bash', { command = 'sleep 600', description = 'Wait' })")
-    child:wait('the call to run', "return #require('ropewalk.log').entries() > 0 and require('ropewalk.log').entries()[#require('ropewalk.log').entries()].status == 'running'")
+    child:wait(
+      'the call to run',
+      "return #require('ropewalk.log').entries() > 0 and require('ropewalk.log').entries()[#require('ropewalk.log').entries()].status == 'running'"
+    )
     child:lua(KILL)
     local answer = child:wait('an answer', 'return Results[...]', index)
     T.ok(answer.err and answer.err.message:find('ended', 1, true), vim.inspect(answer))
-    child:wait('another sidecar', 'local c = require("ropewalk.client").list()[1]; return c and c.id ~= Killed and Processes[c.id]')
-    local edited = T.call(child, 'edit', { file_path = path, old_string = 'b = ' .. (round + 1), new_string = 'b = ' .. (round + 2) })
+    child:wait(
+      'another sidecar',
+      'local c = require("ropewalk.client").list()[1]; return c and c.id ~= Killed and Processes[c.id]'
+    )
+    local edited = T.call(
+      child,
+      'edit',
+      { file_path = path, old_string = 'b = ' .. (round + 1), new_string = 'b = ' .. (round + 2) }
+    )
     T.eq('ok', edited.status, T.text(edited))
     T.eq({ 'a = 1', 'b = ' .. (round + 2), '# unsaved' }, child:lines())
     same_text(T, child, path)
@@ -520,7 +537,12 @@ function S.after_a_crash_all_is_opened_again_and_work_goes_on(T)
     T.eq('ok', edited.status, T.text(edited))
     T.eq('SHOUT', T.text(T.call(child, 'shout', { word = 'shout' })))
     -- The session is as it was opened: it may still change nothing.
-    local refused = T.call(child, 'edit', { file_path = path, old_string = 'a = 1', new_string = 'a = 9' }, { session_id = 's' })
+    local refused = T.call(
+      child,
+      'edit',
+      { file_path = path, old_string = 'a = 1', new_string = 'a = 9' },
+      { session_id = 's' }
+    )
     T.ok(refused.isError, T.text(refused))
   end
   T.eq('a = 1\nb = 2\n', T.read(path))
@@ -593,7 +615,7 @@ function S.nothing_runs_before_there_is_something_to_do(T)
   local child = T.start_sidecar(folder, { auto_start = false })
   child:lua('vim.cmd.edit(...)', folder .. '/a.txt')
   child:press('ix<Esc>')
-  T.eq(0, child:lua("return #vim.lsp.get_clients({ _uninitialized = true })"))
+  T.eq(0, child:lua('return #vim.lsp.get_clients({ _uninitialized = true })'))
   -- The call starts it, and it sees what is in the buffer.
   local index = child:lua("return Call('read', { file_path = 'a.txt' })")
   local answer = child:wait('the answer', 'return Results[...]', index)
@@ -621,13 +643,19 @@ function S.files_changed_on_the_disk_come_up_without_a_question(T)
   child:lua('vim.cmd("normal! Gma")')
   local before = child:lua('return { vim.api.nvim_get_current_win(), vim.api.nvim_win_get_cursor(0) }')
   T.write(path, 'A longer line\nb\nc\n')
-  child:lua("Standin.tell('ropewalk/filesChanged', { changes = { { uri = ..., type = 'changed', by = 'agent' } } })", uri)
+  child:lua(
+    "Standin.tell('ropewalk/filesChanged', { changes = { { uri = ..., type = 'changed', by = 'agent' } } })",
+    uri
+  )
   T.eq({ 'A longer line', 'b', 'c' }, child:lines())
   T.eq(before, child:lua('return { vim.api.nvim_get_current_win(), vim.api.nvim_win_get_cursor(0) }'))
   -- With changes of the user's own: they stay, and nothing asks.
   child:press('ohere<Esc>')
   T.write(path, 'An even longer line\nb\nc\n')
-  child:lua("Standin.tell('ropewalk/filesChanged', { changes = { { uri = ..., type = 'changed', by = 'agent' } } })", uri)
+  child:lua(
+    "Standin.tell('ropewalk/filesChanged', { changes = { { uri = ..., type = 'changed', by = 'agent' } } })",
+    uri
+  )
   T.eq({ 'A longer line', 'b', 'c', 'here' }, child:lines())
   T.eq({ mode = 'n', blocking = false }, vim.rpcrequest(child.channel, 'nvim_get_mode'))
 end
@@ -651,14 +679,20 @@ function S.progress_that_began_before_the_sidecar_and_never_ended_is_told(T)
     child:lua("return Standin.sent('ropewalk/diagnosticProgress')")
   )
   child:lua('vim.lsp.stop_client(Formatter.id)')
-  child:wait('its end', [[
+  child:wait(
+    'its end',
+    [[
     local all = Standin.sent('ropewalk/diagnosticProgress')
     return #all == 2 and all[2].kind == 'end'
-  ]])
-  child:wait('no source', [[
+  ]]
+  )
+  child:wait(
+    'no source',
+    [[
     local all = Standin.sent('ropewalk/didChangeDiagnosticSources')
     return #all[#all].sources == 0
-  ]])
+  ]]
+  )
 end
 
 return S

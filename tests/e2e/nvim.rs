@@ -95,6 +95,7 @@ scenarios! { bridge:
 scenarios! { api:
     a_cancelled_call_still_answers,
     a_long_result_is_shown_whole,
+    a_request_that_was_cancelled_calls_back_and_a_question_is_taken_back,
     a_result_that_comes_while_the_user_types_takes_no_focus,
     a_session_keeps_to_what_it_was_opened_with,
     a_session_that_cannot_be_opened_runs_nothing,
@@ -110,6 +111,7 @@ scenarios! { api:
     the_help_has_tags_and_narrow_lines,
     the_log_of_calls_grows_and_leaves_the_cursor_alone,
     the_program_is_built_where_the_plugin_lies_when_asked,
+    the_wire_takes_messages_apart_wherever_they_are_cut,
     tools_in_lua_are_called_by_the_sidecar,
 }
 

@@ -88,7 +88,7 @@ function M.reader(on_body, on_fault)
     end
     held[#held + 1] = chunk
     size = size + #chunk
-    while size > 0 and (not wanted or size >= wanted) do
+    while size >= (wanted or 1) do
       local text = table.concat(held)
       if not wanted then
         local stop, last = text:find('\r\n\r\n', 1, true)

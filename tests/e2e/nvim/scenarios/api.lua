@@ -518,6 +518,89 @@ function S.the_capabilities_are_those_of_the_options(T)
   )
 end
 
+function S.the_wire_takes_messages_apart_wherever_they_are_cut(T)
+  local child = T.start(T.folder())
+  local got = child:lua([[
+    local rpc = require('ropewalk.rpc')
+    local bodies = { '{}', '{"a":"é😀"}', ('x'):rep(300), '' }
+    local stream = ''
+    for i, body in ipairs(bodies) do
+      local also = i == 2 and 'Content-Type: application/vscode-jsonrpc; charset=utf-8\r\n' or ''
+      stream = stream .. ('%scontent-length:  %d\r\n\r\n%s'):format(also, #body, body)
+    end
+    for size = 1, #stream do
+      local seen, faults = {}, {}
+      local read = rpc.reader(function(body) seen[#seen + 1] = body end, function(fault) faults[#faults + 1] = fault end)
+      for at = 1, #stream, size do
+        read(stream:sub(at, at + size - 1))
+      end
+      if not vim.deep_equal(seen, bodies) or #faults > 0 then
+        return { size, seen, faults }
+      end
+    end
+    local faults = 0
+    local read = rpc.reader(function() end, function() faults = faults + 1 end)
+    read('Content-Nonsense: 1\r\n\r\n{}')
+    read('Content-Length: 2\r\n\r\n{}')
+    return faults
+  ]])
+  T.eq(1, got)
+end
+
+--- A sidecar that answers every request, but for `initialize` and `shutdown`, that it was cancelled, and that asks for a
+--- tool and takes that back at once.
+local CANCELLER = [[
+  local function send(message)
+    message.jsonrpc = '2.0'
+    local body = vim.json.encode(message)
+    io.stdout:write(('Content-Length: %d\r\n\r\n%s'):format(#body, body))
+    io.stdout:flush()
+  end
+  while true do
+    local length
+    repeat
+      local line = io.stdin:read('*l')
+      if not line then os.exit(1) end
+      length = tonumber(line:match('Content%-Length: (%d+)')) or length
+    until line == '\r' or line == ''
+    local message = vim.json.decode(io.stdin:read(length))
+    if message.method == 'initialize' then
+      send({ id = message.id, result = { capabilities = { textDocumentSync = 2 } } })
+    elseif message.method == 'shutdown' then
+      send({ id = message.id, result = vim.NIL })
+    elseif message.method == 'exit' then
+      os.exit(0)
+    elseif message.method == 'ropewalk/status' then
+      send({ id = 'q1', method = 'ropewalk/runTool',
+        params = { sessionId = 's', callId = 'c', name = 'slow', arguments = vim.empty_dict() } })
+      send({ method = '$/cancelRequest', params = { id = 'q1' } })
+      send({ id = message.id, result = { mode = 'build' } })
+    elseif message.method and message.id then
+      send({ id = message.id, error = { code = -32800, message = 'cancelled' } })
+    elseif message.id == 'q1' then
+      send({ method = 'ropewalk/modeChanged', params = { sessionId = vim.json.encode(message), mode = 'plan' } })
+    end
+  end
+]]
+
+function S.a_request_that_was_cancelled_calls_back_and_a_question_is_taken_back(T)
+  local folder = T.folder()
+  T.write(folder .. '/sidecar.lua', CANCELLER)
+  local child = T.start(folder)
+  child:lua([[
+    require('ropewalk').setup({ cmd = { vim.v.progpath, '-u', 'NONE', '-i', 'NONE', '-l', 'sidecar.lua' } })
+    require('ropewalk').register_tools({ { name = 'slow', description = 'Slow.', async = true,
+      handler = function(_, call) call.on_cancel(function() Cancelled = true end) end } }, function() end)
+    require('ropewalk').on('modeChanged', function(params) Answer = params.sessionId end)
+    require('ropewalk').call('read', {}, function(err) Err = err end)
+  ]])
+  T.eq(-32800, child:wait('the callback', 'return Err').code)
+  child:lua("require('ropewalk').status({}, function() end)")
+  child:wait('the handler to hear of it', 'return Cancelled')
+  local answer = vim.json.decode(child:wait('the one answer', 'return Answer'))
+  T.eq({ 'q1', true }, { answer.id, answer.result.isError })
+end
+
 function S.agents_and_models_of_the_user_answer(T)
   local folder = T.folder()
   local child = T.start(folder)

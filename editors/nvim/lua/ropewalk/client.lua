@@ -7,6 +7,7 @@ local events = require('ropewalk.events')
 local log = require('ropewalk.log')
 local program = require('ropewalk.program')
 local prompt = require('ropewalk.prompt')
+local request = require('ropewalk.request')
 local rpc = require('ropewalk.rpc')
 local session = require('ropewalk.session')
 local sync = require('ropewalk.sync')
@@ -18,6 +19,9 @@ local api = vim.api
 local M = {}
 
 M.name = 'ropewalk'
+
+--- Sends a request to a sidecar that runs.
+M.request = request.send
 
 ---@type ropewalk.Config
 local config
@@ -40,10 +44,6 @@ local restarting = {}
 --- Neovim is about to end, and its sidecars with it.
 local quitting = false
 
---- What is called when a call can no longer be answered.
----@type table<integer, table<integer, fun(err: table)>> client id -> request id
-local pending = {}
-
 --- Sidecars that have their documents, tools and sessions, since when (ms).
 ---@type table<integer, integer>
 local ready = {}
@@ -55,10 +55,6 @@ local queues = {}
 --- Buffers that are served because somebody said so.
 ---@type table<integer, boolean>
 local wanted = {}
-
---- Calls that wait for the person's word on a root.
----@type table<string, fun()[]>
-local asking = {}
 
 --- The root of a buffer: where its sidecar runs.
 ---@param bufnr integer
@@ -74,16 +70,6 @@ function M.root(bufnr)
     end
   end
   return vim.fs.normalize(root or vim.fn.getcwd())
-end
-
----@param client_id integer
----@param reason string
-local function fail_pending(client_id, reason)
-  local calls = pending[client_id] or {}
-  pending[client_id] = nil
-  for _, callback in pairs(calls) do
-    callback({ code = -32099, message = reason })
-  end
 end
 
 ---@param root string
@@ -170,7 +156,7 @@ local function on_exit(root, code, signal, client_id)
   if not replaced or restarting[root] then
     session.suspend(root)
   end
-  fail_pending(client_id, reason)
+  request.fail(client_id, reason)
   if not replaced then
     flush(root, nil, { code = -32099, message = reason })
   end
@@ -451,29 +437,6 @@ function M.reach(root, act)
   end
 end
 
---- Runs a call once the person has said whether what the root contains may be run, where that is still to be asked.
----@param root string
----@param act fun()
-local function ask_first(root, act)
-  if asking[root] then
-    table.insert(asking[root], act)
-  elseif not trust.is_open(config, root) then
-    act()
-  else
-    asking[root] = { act }
-    trust.ask(root, function(trusted)
-      if trusted then
-        M.tell_trust(root, true)
-      end
-      local waiting = asking[root]
-      asking[root] = nil
-      for _, each in ipairs(waiting) do
-        each()
-      end
-    end)
-  end
-end
-
 --- Methods that run something.
 local runs = { ['ropewalk/callTool'] = true, ['ropewalk/callTools'] = true }
 
@@ -505,7 +468,7 @@ function M.send(target, method, params, done)
     end)
   end
   if runs[method] then
-    ask_first(root, send)
+    trust.first(config, root, M.tell_trust, send)
   else
     send()
   end
@@ -516,44 +479,6 @@ function M.send(target, method, params, done)
       client:cancel_request(request_id)
     end
   end
-end
-
---- Sends a request. `callback` is called exactly once, also when the sidecar ends before it has answered.
----@param client vim.lsp.Client
----@param method string
----@param params table
----@param callback fun(err?: table, result?: any)
----@return integer? request_id
-function M.request(client, method, params, callback)
-  for _, document in ipairs(sync.list(client.id)) do
-    sync.check(document)
-  end
-  context.tell(client)
-  local id ---@type integer?
-  local done = false
-  local function finish(err, result)
-    if done then
-      return
-    end
-    done = true
-    if id and pending[client.id] then
-      pending[client.id][id] = nil
-    end
-    callback(err, result)
-  end
-  local sent
-  sent, id = client:request(method, params, finish)
-  if not sent then
-    vim.schedule(function()
-      finish({ code = -32099, message = 'the sidecar does not run' })
-    end)
-    return nil
-  end
-  if id and not done then
-    pending[client.id] = pending[client.id] or {}
-    pending[client.id][id] = finish
-  end
-  return id
 end
 
 --- Tells every sidecar whether what a folder contains may be run.

@@ -13,6 +13,10 @@ local said = {}
 ---@type table<string, true>
 local asked = {}
 
+--- Calls that wait for the person's word on a root.
+---@type table<string, fun()[]>
+local waiting = {}
+
 ---@param folder string
 ---@return string
 local function real(folder)
@@ -185,6 +189,32 @@ function M.ask(root, done)
     end
     done(ok and word == 'yes')
   end)()
+end
+
+--- Runs a call once the person has said whether what the root contains may be run, where that is still to be asked. Calls
+--- keep their order.
+---@param config ropewalk.Config
+---@param root string
+---@param tell fun(root: string, trusted: boolean) tells the sidecars
+---@param act fun()
+function M.first(config, root, tell, act)
+  if waiting[root] then
+    table.insert(waiting[root], act)
+  elseif not M.is_open(config, root) then
+    act()
+  else
+    waiting[root] = { act }
+    M.ask(root, function(trusted)
+      if trusted then
+        tell(root, true)
+      end
+      local calls = waiting[root]
+      waiting[root] = nil
+      for _, each in ipairs(calls) do
+        each()
+      end
+    end)
+  end
 end
 
 return M

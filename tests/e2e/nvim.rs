@@ -1,7 +1,8 @@
 //! Neovim: each scenario of `nvim/scenarios/*.lua`, played in a real Neovim with real keys.
 //!
 //! The driver is a Neovim too: it starts a second one, speaks to it by RPC, and prints a verdict as JSON in its last
-//! line. `documents`, `edits` and `adapter` play against a stand-in inside the editor; the others against the real one.
+//! line. `documents`, `edits`, `adapter` and parts of others play against a stand-in inside the editor, the rest against
+//! the real one.
 
 use std::path::Path;
 use std::time::Duration;
@@ -92,12 +93,53 @@ scenarios! { bridge:
     an_agent_that_is_not_let_in_gets_nothing,
 }
 
+scenarios! { api:
+    a_cancelled_call_still_answers,
+    a_request_that_was_cancelled_calls_back_and_a_question_is_taken_back,
+    a_session_keeps_to_what_it_was_opened_with,
+    a_session_outlives_a_restart_but_danger_does_not,
+    a_session_that_cannot_be_opened_runs_nothing,
+    a_session_that_is_reset_keeps_its_limits,
+    agents_and_models_of_the_user_answer,
+    calls_in_a_coroutine_wait_and_others_call_back,
+    events_are_heard_by_listeners_and_autocommands,
+    other_clients_keep_their_handlers,
+    proposals_are_accepted_and_rejected,
+    the_capabilities_are_those_of_the_options,
+    the_wire_takes_messages_apart_wherever_they_are_cut,
+    tools_in_lua_are_called_by_the_sidecar,
+}
+
+scenarios! { desk:
+    a_long_result_is_shown_whole,
+    a_result_that_comes_while_the_user_types_takes_no_focus,
+    each_subcommand_completes_and_does_what_it_says,
+    health_says_what_is_so,
+    options_say_what_is_expected,
+    the_help_has_tags_and_narrow_lines,
+    the_log_of_calls_grows_and_leaves_the_cursor_alone,
+    the_program_is_built_where_the_plugin_lies_when_asked,
+}
+
 scenarios! { documents:
     chaos_dos,
     chaos_mixed,
     chaos_noeol,
     chaos_plain,
     chaos_void,
+}
+
+scenarios! { editor:
+    a_session_that_saves_writes_what_it_edits,
+    files_changed_on_the_disk_come_up_without_a_question,
+    formatting_asks_the_client_of_the_buffer_and_counts_as_the_sidecar_does,
+    progress_that_began_before_the_sidecar_and_never_ended_is_told,
+    ruff_in_neovim_formats_what_an_agent_writes,
+    saving_while_the_user_types,
+    saving_writes_as_w_does_and_moves_nothing,
+    typing_is_told_now_and_then_not_at_each_key,
+    what_cannot_be_saved_is_told_with_its_reason_and_never_asked,
+    what_the_user_looks_at_is_told,
 }
 
 scenarios! { edits:
@@ -136,6 +178,19 @@ scenarios! { adapter:
     reload_rename_and_language,
     resync_gives_the_text_as_it_is,
     two_unnamed_buffers_are_two_documents,
+}
+
+scenarios! { life:
+    a_call_while_the_sidecar_is_down_starts_it,
+    after_a_crash_all_is_opened_again_and_work_goes_on,
+    an_option_decides_about_trust_without_a_question,
+    keys_that_were_on_their_way_do_not_trust,
+    no_process_is_left_when_neovim_ends,
+    no_process_is_left_when_neovim_is_killed,
+    nothing_runs_before_there_is_something_to_do,
+    trust_is_asked_once_and_remembered_by_neovim,
+    trust_not_given_stays_not_given,
+    what_neovim_trusts_already_is_not_asked_about,
 }
 
 scenarios! { questions:

@@ -213,6 +213,8 @@ function T.start_sidecar(cwd, options, screen)
     [[
       local options, sidecar = ...
       options.cmd = { sidecar, '--ephemeral' }
+      -- Whoever plays trust says so.
+      options.trusted = options.trusted == nil and 'remembered' or options.trusted
       options.log = vim.env.HOME .. '/ropewalk.log'
       require('ropewalk').setup(options)
       Results = {}

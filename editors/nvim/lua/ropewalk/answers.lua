@@ -41,13 +41,13 @@ function M.capabilities(config)
     experimental = {
       ropewalk = {
         approve = config.approve ~= false,
-        ask = config.ask ~= false and part('ropewalk.ask') ~= nil,
+        ask = config.ask ~= false,
         runAgent = config.run_agent ~= nil,
         runTool = true,
         save = true,
         format = config.formatter ~= false,
         resync = true,
-        elicit = config.elicit ~= false and (type(config.elicit) == 'function' or part('ropewalk.elicit') ~= nil),
+        elicit = config.elicit ~= false,
         sample = config.sample ~= nil,
         diagnostics = true,
         images = config.images,
@@ -109,8 +109,11 @@ local function check_files(client_id, params)
     local document = sync.find(client_id, change.uri)
     local bufnr = document and document.bufnr
     if bufnr and api.nvim_buf_is_loaded(bufnr) and not vim.bo[bufnr].modified then
-      local set, autoread = pcall(api.nvim_get_option_value, 'autoread', { buf = bufnr })
-      if set and autoread then
+      local autoread = vim.bo[bufnr].autoread
+      if autoread == nil then
+        autoread = vim.go.autoread
+      end
+      if autoread then
         vim.cmd('silent! checktime ' .. bufnr)
       end
     end
@@ -176,10 +179,9 @@ function M.handlers(config)
       return vim.NIL
     end,
   }
-  local ask = config.ask ~= false and part('ropewalk.ask')
-  if ask then
+  if config.ask ~= false then
     handlers['ropewalk/ask'] = function(_, params, ctx)
-      return ask.handle(params, config.ask, ctx.client_id)
+      return require('ropewalk.ask').handle(params, config.ask, ctx.client_id)
     end
   end
   if config.elicit ~= false then

@@ -6,6 +6,7 @@ local diagnostics = require('ropewalk.diagnostics')
 local events = require('ropewalk.events')
 local log = require('ropewalk.log')
 local program = require('ropewalk.program')
+local request = require('ropewalk.request')
 local rpc = require('ropewalk.rpc')
 local session = require('ropewalk.session')
 local sync = require('ropewalk.sync')
@@ -17,6 +18,9 @@ local api = vim.api
 local M = {}
 
 M.name = 'ropewalk'
+
+--- Sends a request to a sidecar that runs.
+M.request = request.send
 
 ---@type ropewalk.Config
 local config
@@ -39,21 +43,17 @@ local restarting = {}
 --- Neovim is about to end, and its sidecars with it.
 local quitting = false
 
---- What is called when a call can no longer be answered.
----@type table<integer, table<integer, fun(err: table)>> client id -> request id
-local pending = {}
-
 --- Sidecars that have their documents, tools and sessions, since when (ms).
 ---@type table<integer, integer>
 local ready = {}
 
 --- Who waits for the sidecar of a root.
----@type table<string, fun(client?: vim.lsp.Client, err?: table, is_new?: boolean)[]>
+---@type table<string, fun(client?: vim.lsp.Client, err?: table)[]>
 local queues = {}
 
---- Calls that wait for the person's word on a root.
----@type table<string, fun()[]>
-local asking = {}
+--- Buffers that are served because somebody said so.
+---@type table<integer, boolean>
+local wanted = {}
 
 --- The root of a buffer: where its sidecar runs.
 ---@param bufnr integer
@@ -71,16 +71,6 @@ function M.root(bufnr)
   return vim.fs.normalize(root or vim.fn.getcwd())
 end
 
----@param client_id integer
----@param reason string
-local function fail_pending(client_id, reason)
-  local calls = pending[client_id] or {}
-  pending[client_id] = nil
-  for _, callback in pairs(calls) do
-    callback({ code = -32099, message = reason })
-  end
-end
-
 ---@param root string
 ---@param client? vim.lsp.Client
 ---@param err? table
@@ -88,7 +78,7 @@ local function flush(root, client, err)
   local queue = queues[root] or {}
   queues[root] = nil
   for _, act in ipairs(queue) do
-    act(client, err, true)
+    act(client, err)
   end
 end
 
@@ -164,7 +154,7 @@ local function on_exit(root, code, signal, client_id)
   if not replaced or restarting[root] then
     session.suspend(root)
   end
-  fail_pending(client_id, reason)
+  request.fail(client_id, reason)
   if not replaced then
     flush(root, nil, { code = -32099, message = reason })
   end
@@ -227,9 +217,9 @@ local function client_config(root, cmd)
 end
 
 ---@param client vim.lsp.Client
----@param wanted { root_dir?: string }
-local function is_same(client, wanted)
-  return client.name == M.name and not client:is_stopped() and client.root_dir == wanted.root_dir
+---@param other { root_dir?: string }
+local function is_same(client, other)
+  return client.name == M.name and not client:is_stopped() and client.root_dir == other.root_dir
 end
 
 local warned = false
@@ -262,8 +252,10 @@ end
 
 --- Attaches a buffer to the sidecar of its root, which is started if need be.
 ---@param bufnr integer
+---@param by_hand? boolean whatever `filter` says
 ---@return integer? client_id
-function M.attach(bufnr)
+function M.attach(bufnr, by_hand)
+  wanted[bufnr] = by_hand or wanted[bufnr]
   local cmd = api.nvim_buf_is_loaded(bufnr) and command_line()
   if not cmd then
     return nil
@@ -286,6 +278,16 @@ local function auto_attach(bufnr)
     end
   end
   M.attach(bufnr)
+end
+
+--- No longer serves a buffer that is not to be served any more.
+---@param bufnr integer
+local function release(bufnr)
+  if not wanted[bufnr] and #sync.of_buffer(bufnr) > 0 and not serves(bufnr) then
+    for _, client in ipairs(vim.lsp.get_clients({ name = M.name, bufnr = bufnr })) do
+      vim.lsp.buf_detach_client(bufnr, client.id)
+    end
+  end
 end
 
 --- Starts the sidecar of a root, and attaches every buffer of that root that is served.
@@ -316,6 +318,17 @@ function M.start(bufnr)
   return client_id
 end
 
+--- Asks a sidecar to end, and makes it if it does not.
+---@param client vim.lsp.Client
+local function finish(client)
+  client:stop()
+  vim.defer_fn(function()
+    if not client.rpc.is_closing() then
+      client.rpc.terminate()
+    end
+  end, 5000)
+end
+
 --- Stops the sidecar of the buffer's root, or all.
 ---@param bufnr? integer
 ---@return integer count
@@ -325,7 +338,7 @@ function M.stop(bufnr)
     local root = client.root_dir or ''
     if not client:is_stopped() and (not bufnr or root == M.target(bufnr)) then
       stopped[root] = ('the sidecar of %s was stopped; start it with :Ropewalk start'):format(root)
-      client:stop()
+      finish(client)
       count = count + 1
     end
   end
@@ -359,7 +372,7 @@ function M.restart(bufnr, callback)
     end
   end)
   stopped[root], restarting[root] = nil, true
-  running[1]:stop()
+  finish(running[1])
 end
 
 --- The sidecars that run.
@@ -403,7 +416,7 @@ end
 
 --- Runs `act` with the sidecar of a root, which is started if need be.
 ---@param root string
----@param act fun(client?: vim.lsp.Client, err?: table, is_new?: boolean) `is_new`: it had to be waited for
+---@param act fun(client?: vim.lsp.Client, err?: table)
 function M.reach(root, act)
   local client = M.running(root)
   if client then
@@ -419,29 +432,6 @@ function M.reach(root, act)
   local client_id, fault = launch(root)
   if not client_id then
     flush(root, nil, { code = -32099, message = fault })
-  end
-end
-
---- Runs a call once the person has said whether what the root contains may be run, where that is still to be asked.
----@param root string
----@param act fun()
-local function ask_first(root, act)
-  if asking[root] then
-    table.insert(asking[root], act)
-  elseif not trust.is_open(config, root) then
-    act()
-  else
-    asking[root] = { act }
-    vim.schedule(function()
-      if trust.ask(root) then
-        M.tell_trust(root, true)
-      end
-      local waiting = asking[root]
-      asking[root] = nil
-      for _, each in ipairs(waiting) do
-        each()
-      end
-    end)
   end
 end
 
@@ -476,7 +466,7 @@ function M.send(target, method, params, done)
     end)
   end
   if runs[method] then
-    ask_first(root, send)
+    trust.first(config, root, M.tell_trust, send)
   else
     send()
   end
@@ -487,44 +477,6 @@ function M.send(target, method, params, done)
       client:cancel_request(request_id)
     end
   end
-end
-
---- Sends a request. `callback` is called exactly once, also when the sidecar ends before it has answered.
----@param client vim.lsp.Client
----@param method string
----@param params table
----@param callback fun(err?: table, result?: any)
----@return integer? request_id
-function M.request(client, method, params, callback)
-  for _, document in ipairs(sync.list(client.id)) do
-    sync.check(document)
-  end
-  context.tell(client)
-  local id ---@type integer?
-  local done = false
-  local function finish(err, result)
-    if done then
-      return
-    end
-    done = true
-    if id and pending[client.id] then
-      pending[client.id][id] = nil
-    end
-    callback(err, result)
-  end
-  local sent
-  sent, id = client:request(method, params, finish)
-  if not sent then
-    vim.schedule(function()
-      finish({ code = -32099, message = 'the sidecar does not run' })
-    end)
-    return nil
-  end
-  if id and not done then
-    pending[client.id] = pending[client.id] or {}
-    pending[client.id][id] = finish
-  end
-  return id
 end
 
 --- Tells every sidecar whether what a folder contains may be run.
@@ -580,6 +532,17 @@ function M.setup(group, options)
     callback = function()
       quitting = true
     end,
+  })
+  api.nvim_create_autocmd('OptionSet', {
+    group = group,
+    pattern = 'buftype',
+    desc = 'ropewalk: a buffer became a pane, or a file',
+    -- The buffer of the option need not be the current one.
+    callback = vim.schedule_wrap(function()
+      for _, bufnr in ipairs(api.nvim_list_bufs()) do
+        release(bufnr)
+      end
+    end),
   })
   if not options.auto_start then
     return

@@ -33,7 +33,7 @@ local M = {}
 ---@field log_lines? integer How many calls the log of calls keeps (default 1000).
 ---@field root_markers? (string|string[])[] What the root of a buffer holds, as for |vim.fs.root()|.
 ---@field root_dir? fun(bufnr: integer): string? The root of a buffer, instead of `root_markers`.
----@field filter? fun(bufnr: integer): boolean Which buffers are served (default: those whose 'buftype' is empty).
+---@field filter? fun(bufnr: integer): boolean Which buffers are served (default: files and unnamed ones, by 'buftype').
 ---@field approve? 'select'|'window'|'confirm'|false|ropewalk.Ask
 ---  How you are asked for consent: in a window, or by your own |vim.ui.select()| (default); always in a window; by
 ---  |confirm()|; by a function of your own; or never (all is denied).
@@ -87,7 +87,7 @@ function M.defaults()
     },
     root_dir = nil,
     filter = function(bufnr)
-      return vim.bo[bufnr].buftype == ''
+      return vim.bo[bufnr].buftype == '' and vim.fn.isdirectory(vim.api.nvim_buf_get_name(bufnr)) == 0
     end,
     approve = 'select',
     ask = 'select',

@@ -314,7 +314,7 @@ end
 ---@param bufnr? integer
 ---@return integer? client_id
 function M.attach(bufnr)
-  return require('ropewalk.client').attach(resolve(bufnr))
+  return require('ropewalk.client').attach(resolve(bufnr), true)
 end
 
 --- Starts the sidecar of a buffer's root.

@@ -314,6 +314,8 @@ function M.open()
   local opened = api.nvim_open_win(log, true, { split = 'below', win = -1, height = height })
   vim.wo[opened][0].wrap, vim.wo[opened][0].cursorline = false, true
   vim.wo[opened][0].number, vim.wo[opened][0].relativenumber = false, false
+  vim.wo[opened][0].winbar =
+    'began     how it does     took  session       tool        about   (Enter: its result, q: close)'
   api.nvim_win_set_cursor(opened, { api.nvim_buf_line_count(log), 0 })
 end
 

@@ -8,6 +8,9 @@ local log = require('vim.lsp.log')
 
 local M = {}
 
+--- How long a process that is told to end has time to (ms).
+local KILL_AFTER = 3000
+
 --- A question of the sidecar's that is not answered yet.
 ---@class ropewalk.Question
 ---@field cancelled boolean
@@ -51,14 +54,6 @@ function M.on_cancel(params, act)
   end
 end
 
---- Whether the sidecar has taken back the request with these params.
----@param params table the params as the handler got them
----@return boolean
-function M.is_cancelled(params)
-  local question = questions[params]
-  return question ~= nil and question.cancelled
-end
-
 --- The ids of the requests whose handlers run, by their coroutine.
 ---@type table<thread, integer|string>
 local running = setmetatable({}, { __mode = 'k' })
@@ -93,7 +88,7 @@ function M.reader(on_body, on_fault)
     end
     held[#held + 1] = chunk
     size = size + #chunk
-    while size > 0 and (not wanted or size >= wanted) do
+    while size >= (wanted or 1) do
       local text = table.concat(held)
       if not wanted then
         local stop, last = text:find('\r\n\r\n', 1, true)
@@ -150,6 +145,10 @@ function M.start(cmd, dispatchers, options)
     running[coroutine.running()] = id
     local ok, result, err = pcall(dispatchers.server_request, method, params)
     open[id] = nil
+    -- What is done on a cancel may hold the params, and would keep them for ever.
+    if type(params) == 'table' then
+      questions[params] = nil
+    end
     if not ok then
       log.error('ropewalk', method, result)
       err, result = { code = codes.InternalError, message = tostring(result) }, nil
@@ -258,6 +257,11 @@ function M.start(cmd, dispatchers, options)
     is_closing = closing,
     terminate = function()
       process:kill('sigterm')
+      vim.defer_fn(function()
+        if not closing() then
+          process:kill('sigkill')
+        end
+      end, KILL_AFTER)
     end,
   }
 end

@@ -102,8 +102,10 @@ function M.setup(group)
     group = group,
     desc = 'ropewalk: buffer and file are one',
     callback = function(args)
-      -- After FileChangedShell the buffer was read anew only if it is unmodified.
-      if args.event ~= 'FileChangedShellPost' or not vim.bo[args.buf].modified then
+      -- A buffer that is modified after its file changed was not read anew, and `:write OTHER` writes another file.
+      local kept = args.event == 'FileChangedShellPost' and vim.bo[args.buf].modified
+      local elsewhere = args.event == 'BufWritePost' and args.match ~= api.nvim_buf_get_name(args.buf)
+      if not kept and not elsewhere then
         note(args.buf)
       end
     end,

@@ -30,6 +30,8 @@ local M = {}
 ---@field package state 'opening'|'open'|'failed'|'closed'
 ---@field package fault? table why it is not open
 ---@field package waiting fun(err?: table)[]
+---@field package revision integer rises with each change of the wishes
+---@field package sent? string which sidecar was told which revision
 local Session = {}
 Session.__index = Session
 
@@ -65,6 +67,14 @@ function M.gate(root, id, act)
   end
 end
 
+---@package
+---@param session ropewalk.Session
+---@param client vim.lsp.Client
+---@return string
+function M.stamp(session, client)
+  return ('%d %d'):format(client.id, session.revision)
+end
+
 --- Sends `ropewalk/openSession` and what the person said of the mode.
 ---@param session ropewalk.Session
 ---@param client vim.lsp.Client
@@ -72,6 +82,7 @@ end
 local function open(session, client, done)
   local clients = require('ropewalk.client')
   session.state = 'opening'
+  session.sent = M.stamp(session, client)
   local params = vim.deepcopy(session.wishes)
   params.sessionId = session.id
   clients.request(client, 'ropewalk/openSession', params, function(err, info)
@@ -156,20 +167,28 @@ function M.open(root, options, callback)
   if session then
     local before = session.state == 'closed' and {} or session.wishes
     session.wishes, session.state = vim.tbl_extend('force', before, wishes), 'opening'
+    session.revision = session.revision + 1
   else
-    session = setmetatable({ id = id, root = root, wishes = wishes, state = 'opening', waiting = {} }, Session)
+    session = setmetatable({
+      id = id,
+      root = root,
+      wishes = wishes,
+      state = 'opening',
+      waiting = {},
+      revision = 1,
+    }, Session)
     sessions[root][id] = session
   end
-  require('ropewalk.client').reach(root, function(client, err, is_new)
+  require('ropewalk.client').reach(root, function(client, err)
     if not client then
       settle(session, 'failed', err)
       if callback then
         callback(err)
       end
-    elseif not is_new then
+    elseif session.sent ~= M.stamp(session, client) then
       open(session, client, callback)
     elseif callback then
-      -- It was opened with all others when the sidecar started.
+      -- It was opened with all others when the sidecar was started.
       M.gate(root, id, function(fault)
         callback(fault, not fault and session.info or nil)
       end)
@@ -261,7 +280,7 @@ function Session:update(options, callback)
     local wishes = wire.params(options)
     request(self, 'ropewalk/updateSession', vim.deepcopy(wishes), function(err, info)
       if not err then
-        self.wishes = vim.tbl_extend('force', self.wishes, wishes)
+        self.wishes, self.revision = vim.tbl_extend('force', self.wishes, wishes), self.revision + 1
         self.info = info
       end
       done(err, info)

@@ -218,8 +218,16 @@ function M.run(params)
       local ok, result = pcall(M.result, value)
       done(ok and result or M.failure(tostring(result)))
     end
+    local cancelled, acts = false, {} ---@type boolean, fun()[]
     rpc.on_cancel(params, function()
+      cancelled = true
       done(M.failure('cancelled'))
+      for _, act in ipairs(acts) do
+        local ok, err = pcall(act)
+        if not ok then
+          vim.lsp.log.error('ropewalk', params.name, err)
+        end
+      end
     end)
     ---@type ropewalk.ToolCall
     local call = {
@@ -228,10 +236,14 @@ function M.run(params)
       name = params.name,
       done = finish,
       on_cancel = function(act)
-        rpc.on_cancel(params, act)
+        if cancelled then
+          vim.schedule(act)
+        else
+          acts[#acts + 1] = act
+        end
       end,
       is_cancelled = function()
-        return rpc.is_cancelled(params)
+        return cancelled
       end,
     }
     -- In a coroutine of its own, so that the handler may wait for calls of its own.

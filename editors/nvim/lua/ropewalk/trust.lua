@@ -5,9 +5,6 @@ local api = vim.api
 
 local M = {}
 
---- How long keys are ignored once the question is on the screen (ms): they were typed for something else.
-M.guard_ms = 300
-
 --- What the person said of a root since Neovim started.
 ---@type table<string, boolean>
 local said = {}
@@ -15,6 +12,10 @@ local said = {}
 --- Roots that were asked about since Neovim started.
 ---@type table<string, true>
 local asked = {}
+
+--- Calls that wait for the person's word on a root.
+---@type table<string, fun()[]>
+local waiting = {}
 
 ---@param folder string
 ---@return string
@@ -57,7 +58,9 @@ function M.remember(folder, value)
   local path = real(folder)
   if vim.fn.isdirectory(path) == 0 then
     return false, 'no such folder: ' .. path
-  elseif not value then
+  end
+  pcall(vim.fn.mkdir, vim.fn.stdpath('state') --[[@as string]], 'p')
+  if not value then
     local ok, done, message = pcall(vim.secure.trust, { action = 'deny', path = path })
     return ok and done, not (ok and done) and tostring(ok and message or done) or nil
   end
@@ -79,15 +82,13 @@ function M.remember(folder, value)
   return ok and done, not (ok and done) and tostring(ok and message or done) or nil
 end
 
---- What a sidecar of `root` is told at its start.
+--- What the option `trusted` says of a root.
 ---@param config ropewalk.Config
 ---@param root string
 ---@return boolean|string[] trusted true, false, or URIs of folders
-function M.of(config, root)
+local function by_option(config, root)
   local value = config.trusted
-  if said[real(root)] ~= nil then
-    return said[real(root)]
-  elseif value == 'ask' or value == 'remembered' then
+  if value == 'ask' or value == 'remembered' then
     return M.remembered(root) == true
   elseif type(value) == 'function' then
     local ok, answer = pcall(value, root)
@@ -99,6 +100,28 @@ function M.of(config, root)
     return vim.tbl_map(M.uri, value)
   end
   return value == true
+end
+
+--- What a sidecar of `root` is told at its start: what the person said goes before what the option says.
+---@param config ropewalk.Config
+---@param root string
+---@return boolean|string[] trusted true, false, or URIs of folders
+function M.of(config, root)
+  if said[real(root)] ~= nil then
+    return said[real(root)]
+  end
+  local trusted = by_option(config, root)
+  if trusted == true then
+    return true
+  end
+  -- Folders within the root, or beside it.
+  local folders = trusted or {} ---@type string[]
+  for folder, value in vim.spairs(said) do
+    if value then
+      folders[#folders + 1] = M.uri(folder)
+    end
+  end
+  return #folders > 0 and folders
 end
 
 --- The person said so. It holds until Neovim ends, and, where `trusted` leaves it to them, after that.
@@ -127,36 +150,71 @@ function M.is_open(config, root)
     and M.remembered(root) == nil
 end
 
---- Asks about a root, once. Everything but a clear yes is a no. Returns when it is answered.
+--- Asks about a root, once. Everything but a clear yes is a no.
 ---@param root string
----@return boolean trusted
-function M.ask(root)
+---@param done fun(trusted: boolean)
+function M.ask(root, done)
   asked[real(root)] = true
-  local namespace = api.nvim_create_namespace('ropewalk.trust')
-  local shown_ns = vim.uv.hrtime()
-  vim.on_key(function(_, typed)
-    if vim.uv.hrtime() - shown_ns >= M.guard_ms * 1000000 then
-      vim.on_key(nil, namespace)
-    elseif typed ~= nil and typed ~= '' then
-      return ''
+  local prompt = require('ropewalk.prompt')
+  local visible = require('ropewalk.approve').visible
+  local function says(word)
+    return function(answer)
+      answer(word)
     end
-  end, namespace)
-  local visible = root:gsub('%c', '?')
-  local ok, picked = pcall(
-    vim.fn.confirm,
-    ('Ropewalk: may what is in %s be run?\nCommands of agents, and language servers that run its code.'):format(visible),
-    '&Not now\n&View\n&Deny\n&Trust',
-    1,
-    'Question'
-  )
-  vim.on_key(nil, namespace)
-  if ok and picked == 2 then
-    vim.cmd.sview(vim.fn.fnameescape(root))
-  elseif ok and (picked == 3 or picked == 4) then
-    said[real(root)] = picked == 4
-    M.remember(root, picked == 4)
   end
-  return ok and picked == 4
+  coroutine.wrap(function()
+    local ok, word = pcall(prompt.turn, { method = 'trust' }, function(turn)
+      return turn:ask({
+        title = 'Ropewalk: do you trust this folder?',
+        lines = {
+          { text = visible((root:gsub('\n', '\\n'))), group = 'RopewalkTitle' },
+          { text = '' },
+          { text = 'An agent called a tool here. In a folder that is trusted its commands may run,' },
+          { text = "and language servers that run the project's code may start." },
+          { text = '' },
+          { text = 'Neovim keeps your yes or no (:help trust); :Ropewalk trust and untrust change it.' },
+        },
+        footers = { 't trust it  n never  q not now', 't trust  n never  q later', 't n q' },
+        keys = { t = says('yes'), n = says('no'), q = says(nil), ['<Esc>'] = says(nil), ['<C-c>'] = says(nil) },
+      })
+    end)
+    if not ok then
+      vim.lsp.log.error('ropewalk', 'asking about trust', word)
+    elseif word then
+      said[real(root)] = word == 'yes'
+      local kept, fault = M.remember(root, word == 'yes')
+      if not kept then
+        vim.notify('ropewalk: this is not remembered: ' .. tostring(fault), vim.log.levels.WARN)
+      end
+    end
+    done(ok and word == 'yes')
+  end)()
+end
+
+--- Runs a call once the person has said whether what the root contains may be run, where that is still to be asked. Calls
+--- keep their order.
+---@param config ropewalk.Config
+---@param root string
+---@param tell fun(root: string, trusted: boolean) tells the sidecars
+---@param act fun()
+function M.first(config, root, tell, act)
+  if waiting[root] then
+    table.insert(waiting[root], act)
+  elseif not M.is_open(config, root) then
+    act()
+  else
+    waiting[root] = { act }
+    M.ask(root, function(trusted)
+      if trusted then
+        tell(root, true)
+      end
+      local calls = waiting[root]
+      waiting[root] = nil
+      for _, each in ipairs(calls) do
+        each()
+      end
+    end)
+  end
 end
 
 return M

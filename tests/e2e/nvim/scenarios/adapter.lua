@@ -357,8 +357,8 @@ function S.calls_and_the_command(T)
   T.eq({ 'read', { file_path = 'x y' } }, child:lua('return { Params.name, Params.arguments }'))
   child:lua('vim.cmd.close()')
   T.eq(
-    { 'call', 'log', 'start', 'status', 'stop', 'trust', 'untrust' },
-    child:lua("return vim.fn.getcompletion('Ropewalk ', 'cmdline')")
+    { 'start', 'status', 'stop', 'stop-job' },
+    child:lua("return vim.fn.getcompletion('Ropewalk st', 'cmdline')")
   )
   T.eq({ 'read' }, child:lua("return vim.fn.getcompletion('Ropewalk call r', 'cmdline')"))
   child:lua('vim.cmd.Ropewalk("status")')

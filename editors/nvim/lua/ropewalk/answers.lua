@@ -13,14 +13,6 @@ local api = vim.api
 
 local M = {}
 
---- A module that another part of the plugin brings; nil where that is not there.
----@param name string
----@return table?
-local function part(name)
-  local ok, module = pcall(require, name)
-  return ok and module or nil
-end
-
 --- Whether changes are shown by code lenses.
 ---@param config ropewalk.Config
 local function shows_lenses(config)
@@ -157,10 +149,7 @@ function M.handlers(config)
     ['ropewalk/toolEvent'] = tell('toolEvent', log.hear),
     ['ropewalk/filesChanged'] = tell('filesChanged', check_files),
     ['ropewalk/changesChanged'] = tell('changesChanged', function(client_id, params)
-      local review = part('ropewalk.review')
-      if review then
-        review.on_changes(client_id, params)
-      end
+      require('ropewalk.review').on_changes(client_id, params)
     end),
     ['ropewalk/approvalsChanged'] = tell('approvalsChanged'),
     ['ropewalk/jobsChanged'] = tell('jobsChanged'),
@@ -191,7 +180,8 @@ function M.handlers(config)
       end
   end
   if config.run_agent then
-    handlers['ropewalk/runAgent'] = ask_user(config.run_agent, { output = 'The agent gave no answer.', status = 'failed' })
+    handlers['ropewalk/runAgent'] =
+      ask_user(config.run_agent, { output = 'The agent gave no answer.', status = 'failed' })
   end
   if config.sample then
     handlers['ropewalk/sample'] = function(_, params)
@@ -217,11 +207,16 @@ function M.commands()
   local function run(command, ctx)
     local client = vim.lsp.get_client_by_id(ctx.client_id)
     if client then
-      client:request('workspace/executeCommand', { command = command.command, arguments = command.arguments }, function(err)
-        if err then
-          vim.notify('ropewalk: ' .. err.message, vim.log.levels.ERROR)
-        end
-      end, ctx.bufnr)
+      client:request(
+        'workspace/executeCommand',
+        { command = command.command, arguments = command.arguments },
+        function(err)
+          if err then
+            vim.notify('ropewalk: ' .. err.message, vim.log.levels.ERROR)
+          end
+        end,
+        ctx.bufnr
+      )
     end
   end
   return {

@@ -7,6 +7,7 @@ local events = require('ropewalk.events')
 local log = require('ropewalk.log')
 local program = require('ropewalk.program')
 local request = require('ropewalk.request')
+local review = require('ropewalk.review')
 local rpc = require('ropewalk.rpc')
 local session = require('ropewalk.session')
 local sync = require('ropewalk.sync')
@@ -203,10 +204,7 @@ local function client_config(root, cmd)
     on_init = on_init,
     on_attach = function(client, bufnr)
       sync.open(client, bufnr)
-      local found, review = pcall(require, 'ropewalk.review')
-      if found then
-        review.on_attach(client, bufnr)
-      end
+      review.on_attach(client, bufnr)
     end,
     on_exit = function(code, signal, client_id)
       vim.schedule(function()
@@ -516,10 +514,7 @@ function M.setup(group, options)
   diagnostics.setup(group, options)
   context.setup(group)
   require('ropewalk.save').setup(group)
-  local found, review = pcall(require, 'ropewalk.review')
-  if found then
-    review.setup(group, options)
-  end
+  review.setup(group, options)
   api.nvim_create_autocmd('LspDetach', {
     group = group,
     desc = 'ropewalk: textDocument/didClose',

@@ -16,8 +16,7 @@ end
 ---@return table<string, ropewalk.Subcommand>
 local function all()
   local commands = vim.tbl_extend('force', {}, require('ropewalk.subcommands').commands)
-  local found, review = pcall(require, 'ropewalk.review')
-  for name, command in pairs(found and review.commands or {}) do
+  for name, command in pairs(require('ropewalk.review').commands) do
     commands[name] = {
       run = function(rest, args)
         command.run(rest == '' and {} or vim.split(rest, '%s+'), args)

@@ -153,11 +153,9 @@ local checks = {
   auto_start = boolean,
   images = boolean,
   trusted = function(value)
-    return value == 'ask'
-      or value == 'remembered'
-      or type(value) == 'boolean'
-      or type(value) == 'function'
-      or strings(value),
+    return value == 'ask' or value == 'remembered' or type(value) == 'boolean' or type(value) == 'function' or strings(
+      value
+    ),
       "'ask', 'remembered', a boolean, a list of folders, or a function"
   end,
   settings = function(value)
@@ -180,7 +178,8 @@ local checks = {
   ask = one_of({ 'select', 'window', false }, 'a function'),
   elicit = one_of({ 'select', 'window', false }, 'a function'),
   formatter = function(value)
-    return value == false or is_string(value) or vim.is_callable(value), 'the name of a language client, a function, or false'
+    return value == false or is_string(value) or vim.is_callable(value),
+      'the name of a language client, a function, or false'
   end,
   not_sources = strings,
   review = function(value)

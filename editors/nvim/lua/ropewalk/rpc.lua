@@ -54,17 +54,6 @@ function M.on_cancel(params, act)
   end
 end
 
---- The ids of the requests whose handlers run, by their coroutine.
----@type table<thread, integer|string>
-local running = setmetatable({}, { __mode = 'k' })
-
---- The id of the request that the running handler answers.
----@return integer|string?
-function M.current()
-  local thread = coroutine.running()
-  return thread and running[thread]
-end
-
 --- A message as it goes over the wire.
 ---@param message table
 ---@return string
@@ -142,7 +131,6 @@ function M.start(cmd, dispatchers, options)
 
   --- Runs the handler of a request and sends its answer. Runs in a coroutine.
   local function answer(id, method, params)
-    running[coroutine.running()] = id
     local ok, result, err = pcall(dispatchers.server_request, method, params)
     open[id] = nil
     -- What is done on a cancel may hold the params, and would keep them for ever.
@@ -171,6 +159,7 @@ function M.start(cmd, dispatchers, options)
       if cancel then
         cancel()
       end
+      return
     end
     local ok, err = pcall(dispatchers.notification, method, params)
     if not ok then

@@ -182,7 +182,8 @@ function M.ask(client_id)
   for index = 1, waiting do
     local params = all and vim.empty_dict() or { uri = uris[index] }
     require('ropewalk.client').request(client, 'ropewalk/changes', params, function(err, result)
-      results[index] = result or {}
+      -- A server that is not ours may answer anything.
+      results[index] = type(result) == 'table' and result or {}
       failed = failed or err ~= nil
       waiting = waiting - 1
       if waiting > 0 or not states[client_id] then
@@ -226,7 +227,7 @@ function M.refresh(done)
   for _, client in ipairs(clients) do
     require('ropewalk.client').request(client, 'ropewalk/changes', vim.empty_dict(), function(err, result)
       if not err then
-        take(client.id, nil, { result or {} })
+        take(client.id, nil, { type(result) == 'table' and result or {} })
       end
       waiting = waiting - 1
       if waiting == 0 then

@@ -151,7 +151,7 @@ fn shown(headers: &HeaderMap) -> Vec<(String, String)> {
 }
 
 /// An error with what caused it, without the URL, which the caller knows.
-fn causes(error: &reqwest::Error) -> String {
+pub fn causes(error: &reqwest::Error) -> String {
     let mut words: Vec<String> = Vec::new();
     let mut cause = error.source();
     while let Some(error) = cause {

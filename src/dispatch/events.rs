@@ -138,10 +138,8 @@ fn detail(told: &Told) -> Value {
 mod tests {
     use std::sync::{Mutex, PoisonError};
 
-    use async_trait::async_trait;
-
     use super::*;
-    use crate::editor::{Abilities};
+    use crate::editor::Abilities;
     use crate::ports::SystemClock;
 
     /// An editor that only listens, and may have much that it has not read.

@@ -145,7 +145,8 @@ impl Wire for Http {
         sent = sent.header(ACCEPT_ENCODING, if ranged { "identity" } else { "gzip, br" });
         let host = &request.target.origin.host;
         let sending = AbortOnDropHandle::new(self.runtime().await?.spawn(sent.send()));
-        let reply = sending.await.map_err(|_| Trouble::new(TroubleKind::Broken, format!("{host} could not be asked.")))?;
+        let reply =
+            sending.await.map_err(|_| Trouble::new(TroubleKind::Broken, format!("{host} could not be asked.")))?;
         let reply = reply.map_err(|error| match spoken(&error) {
             Some(tls) => not_secure(&request.target.origin, tls),
             None if error.is_connect() => {

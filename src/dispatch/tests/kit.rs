@@ -13,7 +13,10 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use crate::dispatch::{CallParams, CallResult, Dispatch};
-use crate::editor::{Abilities, ApplyEdit, ApproveDecision, ApproveParams, ApproveResult, AskError, Consent, EditReply, Editor, News, RunAgentParams, RunAgentResult, SaveResult};
+use crate::editor::{
+    Abilities, ApplyEdit, ApproveDecision, ApproveParams, ApproveResult, AskError, Consent, EditReply, Editor, News,
+    RunAgentParams, RunAgentResult, SaveResult,
+};
 use crate::languages::{Languages, Wait, WaitMode};
 use crate::permissions::{Rule, Trust};
 use crate::ports::{MemoryDisk, Ports, Seeded, SystemClock};

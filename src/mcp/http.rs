@@ -123,7 +123,10 @@ mod tests {
         assert_eq!(told(StreamableHttpError::SessionExpired), "Session expired (HTTP 404)");
         // A port that was just free has nobody.
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let error = reqwest::Client::new().get(format!("http://{free}/")).send().await.unwrap_err();
+        let url = format!("http://{free}/");
+        let local: Vec<Origin> = own(&url).into_iter().collect();
+        let client = client(&parse(&url, &local).unwrap(), local).unwrap();
+        let error = client.get(url).send().await.unwrap_err();
         let said = told(StreamableHttpError::Client(error));
         assert!(said.contains("refused"), "{said}");
     }

@@ -320,7 +320,7 @@ impl Link {
                 Trouble::Refused(format!("{words} (error {}){}", error.code.0, data.unwrap_or_default()))
             }
             // By HTTP each request has a stream of its own.
-            ServiceError::TransportClosed if self.child.is_none() && !self.over() => {
+            ServiceError::TransportClosed if self.health.is_none() && !self.over() => {
                 Trouble::Lost("the connection ended before its answer".to_owned())
             }
             ServiceError::TransportClosed | ServiceError::Cancelled { .. } => Trouble::Gone(self.why().await),

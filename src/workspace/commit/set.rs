@@ -517,12 +517,9 @@ fn told(
         return Refusal { message, ..refusal };
     }
     if left.is_empty() {
-        let then = match refusal.kind {
-            RefusalKind::Unknown => ": nothing beside it was changed",
-            _ if message.to_lowercase().contains("nothing was changed") => "",
-            _ => ": nothing was changed",
-        };
-        message.extend([format!("\nThe {count} files are changed together or not at all{then}.")]);
+        let unknown = if refusal.kind == RefusalKind::Unknown { " beside it" } else { "" };
+        message
+            .extend([format!("\nThe {count} files are changed together or not at all: nothing{unknown} was changed.")]);
         return Refusal { message, ..refusal };
     }
     message

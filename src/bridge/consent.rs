@@ -155,7 +155,7 @@ impl Answers {
             }
             Consent::Deny => {
                 let said = decision.and_then(|decision| decision.feedback);
-                let said = said.map_or_else(String::new, |said| format!(" They said: {said}"));
+                let said = crate::dispatch::said(said.as_deref());
                 Err(format!(
                     "The user did not let you into the editor; nothing was run.{said} Do not try again by yourself: to be \
                      asked anew they have to start this connection again."

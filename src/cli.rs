@@ -99,7 +99,8 @@ pub(crate) struct Tools {
 /// A thread of its own writes it, and lines that it cannot get rid of are dropped: nobody may be reading our standard
 /// error, and neither a full pipe nor a closed one may stop or end us.
 pub(crate) fn log_to(file: Option<&Path>) -> std::io::Result<WorkerGuard> {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    // What the library for MCP warns of is what the other side did, message by message; what matters of that we tell.
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn,rmcp=off"));
     let (writer, guard) = match file {
         Some(file) => tracing_appender::non_blocking(ports::append_to(file)?),
         None => tracing_appender::non_blocking(std::io::stderr()),

@@ -80,7 +80,7 @@ class Ropewalk:
         self.notify("textDocument/didOpen", {"textDocument": dict(uri=uri, languageId=language, version=1, text=text)})
 
     def change(self, uri: str, edits: Sequence[Any], version: int | None = None) -> None:
-        """Makes edits as LSP has them, rising and apart, columns in UTF-8: all of them, or none and a ValueError."""
+        """Makes edits as LSP has them, rising and apart, columns in UTF-8: all of them, or none and an error."""
         document, limit = self.documents[uri], [1 << 31]
         lines, fits = document.text.encode().split(b"\n"), version in (None, document.version)
         for edit in reversed(edits):

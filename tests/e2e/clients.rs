@@ -46,6 +46,12 @@ fn on_path(name: &str) -> PathBuf {
     found.unwrap_or_else(|| panic!("{name} is missing: `tests/run clients` says what to install"))
 }
 
+/// Python itself, where the one on the `PATH` only looks for it each time.
+fn python_itself() -> PathBuf {
+    let ended = tools::run(&on_path("python3"), &["-c", "import sys; print(sys.executable)"], &[], DEADLINE);
+    PathBuf::from(ended.stdout.trim_end())
+}
+
 /// The `PATH`, with the sidecar first.
 #[expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test passes its environment on")]
 fn path() -> String {
@@ -55,7 +61,7 @@ fn path() -> String {
 
 fn python(script: &str) -> Language {
     let environment = vec![("PYTHONPATH", format!("{ROOT}/clients/python")), ("PATH", path())];
-    Language { program: on_path("python3"), before: vec![script.to_owned()], environment, _folder: None }
+    Language { program: python_itself(), before: vec![script.to_owned()], environment, _folder: None }
 }
 
 fn lua(tools: &Path, script: &str) -> Language {
@@ -86,7 +92,7 @@ fn typescript(tools: &Path, source: &str) -> Language {
 
 /// Plays all scenarios, and tells of each that went wrong.
 fn play_all(language: &Language) {
-    let double = [on_path("python3").display().to_string(), format!("{ROOT}/tests/e2e/clients/double.py")];
+    let double = [python_itself().display().to_string(), format!("{ROOT}/tests/e2e/clients/double.py")];
     let double = serde_json::json!(double).to_string();
     for scenario in scenarios::all() {
         let ended = language.run(&[&double, &scenario.handlers.to_string(), &scenario.steps.to_string()]);

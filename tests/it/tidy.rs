@@ -295,7 +295,8 @@ fn the_thin_clients_are_thin() {
         if lines >= 150 {
             faults.push(format!("{name}: {lines} lines, fewer than 150 are promised"));
         }
-        faults.extend(text.lines().filter(|line| line.chars().count() > 120).map(|line| format!("{name}: long: {line}")));
+        faults
+            .extend(text.lines().filter(|line| line.chars().count() > 120).map(|line| format!("{name}: long: {line}")));
     }
     none(&faults);
 }

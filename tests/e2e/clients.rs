@@ -39,7 +39,7 @@ impl Language {
 }
 
 /// A program on the `PATH`.
-#[expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test looks for its tools")]
+#[expect(clippy::unwrap_used, reason = "a test looks for its tools")]
 fn on_path(name: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap();
     let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|program| program.is_file());
@@ -155,7 +155,6 @@ fn has_greeted(ended: &Ended) {
 }
 
 #[test]
-#[expect(clippy::unwrap_used, reason = "a test may panic")]
 fn the_example_in_python_runs() {
     if tools::folder().is_none() {
         return;
@@ -165,7 +164,6 @@ fn the_example_in_python_runs() {
 }
 
 #[test]
-#[expect(clippy::unwrap_used, reason = "a test may panic")]
 fn the_example_in_lua_runs() {
     let Some(tools) = tools::folder() else { return };
     let folder = tempfile::tempdir().unwrap();

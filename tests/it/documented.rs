@@ -64,8 +64,7 @@ fn between(text: &str, from: &str, to: &str, new: &str) -> String {
 }
 
 /// The pages as they should be.
-fn mended(pages: &Pages, examples: &Examples) -> Pages {
-    let schemas = schemas();
+fn mended(pages: &Pages, examples: &Examples, schemas: &Value) -> Pages {
     let methods: BTreeMap<&str, &Value> = schemas["methods"]
         .as_array()
         .into_iter()
@@ -75,14 +74,14 @@ fn mended(pages: &Pages, examples: &Examples) -> Pages {
     let mut out = Pages::new();
     for (name, page) in pages {
         if name == TYPES {
-            out.insert(name.clone(), fields::types(&schemas));
+            out.insert(name.clone(), fields::types(schemas));
             continue;
         }
         let mut page = page.clone();
         for (heading, section) in sections(name, &page.clone()) {
             let mut new = section.clone();
             if let Some(method) = methods.get(heading.as_str()) {
-                let fields = format!("\n\n{}\n", fields::of_method(&schemas, method));
+                let fields = format!("\n\n{}\n", fields::of_method(schemas, method));
                 new = between(&new, "<!-- fields -->", "<!-- example -->", &fields);
             }
             if let Some(messages) = examples.0.get(heading.as_str()) {
@@ -148,6 +147,9 @@ fn faults(pages: &Pages, examples: &Examples) -> Vec<String> {
             faults.push(format!("{page}: {heading}: there is one place for its example"));
         }
     }
+    if !pages.contains_key(TYPES) {
+        faults.push(format!("there is no {TYPES}; an empty file is enough for UPDATE_EXPECT=1"));
+    }
     for label in examples.0.keys().filter(|label| !all.iter().any(|(_, heading, _)| heading == *label)) {
         faults.push(format!("the example {label} has no section"));
     }
@@ -187,7 +189,7 @@ async fn the_pages_have_every_method_and_their_examples_are_real() {
     let mut faults = faults(&pages, &examples);
     faults.extend(misfits(&examples));
     assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
-    for (name, expected) in mended(&pages, &examples) {
+    for (name, expected) in mended(&pages, &examples, &schemas()) {
         let page = &pages[&name];
         if std::env::var_os("UPDATE_EXPECT").is_some() {
             std::fs::write(Path::new(DOCS).join(&name), &expected).unwrap();
@@ -208,7 +210,8 @@ async fn the_check_of_the_pages_can_fail() {
         *page = page.replacen(from, to, 1);
         pages
     };
-    let seen = |pages: &Pages| !faults(pages, &examples).is_empty() || mended(pages, &examples) != *pages;
+    let schemas = schemas();
+    let seen = |pages: &Pages| !faults(pages, &examples).is_empty() || mended(pages, &examples, &schemas) != *pages;
     assert!(!seen(&good));
     for (name, from, to) in [
         // A value of an example, in each direction.

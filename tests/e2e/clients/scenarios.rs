@@ -1,5 +1,7 @@
 //! What the clients are put to, and what has to come of it: the same in every language.
 
+#![expect(clippy::needless_pass_by_value, reason = "JSON is made where it is passed")]
+
 use serde_json::{Value, json};
 
 /// Steps of a client, and what they have to say.

@@ -108,7 +108,9 @@ pub fn types(schemas: &Value) -> String {
     }
     loop {
         let mut more = all.clone();
-        all.iter().for_each(|name| named_in(&schemas["$defs"][name], &mut more));
+        for name in &all {
+            named_in(&schemas["$defs"][name], &mut more);
+        }
         if more.len() == all.len() {
             break;
         }

@@ -286,6 +286,22 @@ fn the_protocol_does_not_change_undocumented() {
 }
 
 #[test]
+fn the_thin_clients_are_thin() {
+    let clients: Vec<PathBuf> = ["lua", "py", "ts"].iter().flat_map(|extension| files("clients", extension)).collect();
+    assert_eq!(clients.len(), 3);
+    let mut faults = Vec::new();
+    for (name, text) in clients.iter().map(|path| read(path)) {
+        let lines = text.lines().count();
+        if lines >= 150 {
+            faults.push(format!("{name}: {lines} lines, fewer than 150 are promised"));
+        }
+        faults
+            .extend(text.lines().filter(|line| line.chars().count() > 120).map(|line| format!("{name}: long: {line}")));
+    }
+    none(&faults);
+}
+
+#[test]
 fn there_is_one_lsp_types() {
     let (_, lock) = read(&root().join("Cargo.lock"));
     let count = lock.matches("name = \"lsp-types\"").count();

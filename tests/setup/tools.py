@@ -32,6 +32,8 @@ NODE = {
         "eslint": "9.39.5",
     },
     "tsgo": {"typescript": "7.0.2"},
+    # What the client in TypeScript is compiled against.
+    "clients": {"@types/node": "20.19.24"},
     # An agent, which `model.py` is the model of.
     "codex": {"@openai/codex": "0.171.0"},
     # The agent in a terminal that joins an editor.
@@ -49,6 +51,7 @@ FD = "10.5.0"
 
 PARTS = {
     "peers": ["peers"],
+    "clients": ["py", "nvim", "npm", "clients"],
     "editors": ["py", "nvim", "mcp-client", "codex"],
     "servers": ["py", "npm", "tsgo", "mcp"],
 }
@@ -165,7 +168,7 @@ def main():
             link_nvim(root)
         if "peers" in parts:
             install_peers(root)
-        for part in ("npm", "tsgo", "codex", "mcp", "mcp-client"):
+        for part in ("npm", "tsgo", "clients", "codex", "mcp", "mcp-client"):
             if part in parts:
                 install_node(root, part)
 

@@ -210,6 +210,25 @@ scenarios! { questions:
     words_and_empty_words_and_no_answer_are_three_things,
 }
 
+scenarios! { review:
+    a_proposal_is_edited_and_accepted_by_writing,
+    a_proposal_is_shown_and_accepted_or_rejected,
+    a_range_a_call_a_file_and_a_session_are_judged,
+    crlf_tabs_wide_and_very_long_lines,
+    differences_side_by_side,
+    hunks_are_shown_where_they_are_and_move_with_typing,
+    many_removed_lines_are_shown_cut_and_two_windows_show_the_same,
+    next_and_previous_go_over_files_and_round,
+    one_hunk_is_kept_and_one_undone_by_keys_between_typing,
+    reloading_and_unloading,
+    the_edges_of_a_file,
+    the_overview_is_judged_by_the_same_keys,
+    the_quickfix_list_has_every_hunk,
+    the_users_colours_and_keys_count,
+    typing_does_not_wait_for_the_review,
+    what_an_undo_leaves_is_told_in_one_line,
+}
+
 scenarios! { sidecar:
     a_freshly_opened_buffer_at_version_0,
     the_first_edit_of_a_fresh_buffer_is_undone_in_one_step,

@@ -271,8 +271,8 @@ end
 
 --- The handler. Runs in a coroutine.
 ---@param params { sessionId: string, callId: string, questions: ropewalk.AskQuestion[] }
----@param how? 'select'|'window'|false|function a function gets the params, what to call with the result, and what to call
----  with what is to be done when the question is taken back
+---@param how? 'select'|'window'|false|function a function gets the params, what to call with the result, and what to
+---  call with what is to be done when the question is taken back
 ---@param client_id? integer who asks, so that the question can be taken back
 ---@return table? result
 ---@return table? err the question was taken back

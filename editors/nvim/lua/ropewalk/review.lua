@@ -135,7 +135,8 @@ local function with(what, scope, name, opts, act)
     return act(found)
   end
   local noun = what == 'change' and 'change' or 'proposal'
-  local whose = { hunk = 'here', call = 'of that call', file = 'in this file', session = 'of that session', all = 'at all' }
+  local whose = { hunk = 'here', call = 'of that call', file = 'in this file', all = 'at all' }
+  whose.session = 'of that session'
   say.say(('there is no %s %s'):format(noun, whose[scope]))
 end
 
@@ -307,7 +308,8 @@ M.commands = {
   },
   review = {
     run = function()
-      list.open({ K = 'keep', U = 'undo', A = 'accept', R = 'reject', W = 'reject-words', E = 'edit', D = 'diff' }, M.act)
+      local keys = { K = 'keep', U = 'undo', A = 'accept', R = 'reject', W = 'reject-words', E = 'edit', D = 'diff' }
+      list.open(keys, M.act)
     end,
   },
 }
@@ -324,6 +326,9 @@ function M.act(action)
   M.commands[action].run({}, opts)
 end
 
+--- What can be done to all of the lines that are marked.
+local ranged = { keep = true, undo = true, accept = true, reject = true, ['reject-words'] = true }
+
 --- The mappings that are there to be mapped to: `<Plug>(ropewalk-next)` and so on, each with the key of the options.
 ---@return table<string, { plug: string, key?: string, modes: string[] }>
 function M.mappings()
@@ -332,7 +337,7 @@ function M.mappings()
     all[action] = {
       plug = ('<Plug>(ropewalk-%s)'):format(action),
       key = options.mappings[action],
-      modes = vim.list_contains({ 'keep', 'undo', 'accept', 'reject', 'reject-words' }, action) and { 'n', 'x' } or { 'n' },
+      modes = ranged[action] and { 'n', 'x' } or { 'n' },
     }
   end
   return all

@@ -21,7 +21,7 @@ end
 local function open(T, text, screen)
   local folder = T.folder()
   T.write(folder .. '/doc.txt', text)
-  local child = T.start_standin(folder, { restarts = 0 }, screen or { 80, 24 })
+  local child = T.start_standin(folder, { restarts = 0, trusted = true }, screen or { 80, 24 })
   child:lua('vim.cmd.edit(...)', folder .. '/doc.txt')
   child:wait('the document', 'return next(Standin.docs) ~= nil')
   return child, folder
@@ -68,7 +68,8 @@ function S.each_key_gives_its_answer_and_the_user_is_where_they_were(T)
   local child = open(T, 'one\ntwo\nthree\n')
   child:press('2G0l')
   local before = place(child)
-  local keys = { y = 'once', s = 'session', a = 'always', n = 'deny', q = 'deny', ['<Esc>'] = 'deny', ['<CR>'] = 'deny' }
+  local keys = { y = 'once', s = 'session', a = 'always', n = 'deny', q = 'deny' }
+  keys['<Esc>'], keys['<CR>'] = 'deny', 'deny'
   for key, answer in pairs(keys) do
     ask(child, { CALL })
     armed(child)

@@ -23,7 +23,7 @@ local FREE = { question = 'What is it called?', options = vim.empty_dict(), mult
 local function open(T, text, screen)
   local folder = T.folder()
   T.write(folder .. '/doc.txt', text)
-  local child = T.start_standin(folder, { restarts = 0 }, screen or { 80, 24 })
+  local child = T.start_standin(folder, { restarts = 0, trusted = true }, screen or { 80, 24 })
   child:lua('vim.cmd.edit(...)', folder .. '/doc.txt')
   child:wait('the document', 'return next(Standin.docs) ~= nil')
   child:lua("require('ropewalk.prompt').guard_ms = 0")
@@ -310,7 +310,8 @@ end
 local function project(T)
   local folder = T.folder()
   T.write(folder .. '/a.txt', 'one\n')
-  local child = T.start_sidecar(folder, { trusted = true, settings = { diagnostics = { ownServers = 'off' } } }, { 80, 24 })
+  local options = { trusted = true, settings = { diagnostics = { ownServers = 'off' } } }
+  local child = T.start_sidecar(folder, options, { 80, 24 })
   child:lua('vim.cmd.edit(...)', folder .. '/a.txt')
   child:wait('the document', "return #require('ropewalk.sync').of_buffer(vim.api.nvim_get_current_buf()) > 0")
   child:lua("require('ropewalk.prompt').guard_ms = 0")

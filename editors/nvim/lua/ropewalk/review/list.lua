@@ -144,8 +144,10 @@ function M.overview()
     lines[#lines + 1] = line
     found[#lines], groups[#lines] = row, group
   end
-  add(('%d changes and %d proposals wait for your judgement'):format(counts.change, counts.proposal), nil, 'RopewalkTitle')
-  add('Enter go there  K keep  U undo  A accept  R reject  W reject with words  E edit  D diff  q close', nil, 'RopewalkFaint')
+  local heading = ('%d changes and %d proposals wait for your judgement'):format(counts.change, counts.proposal)
+  add(heading, nil, 'RopewalkTitle')
+  local keys = 'Enter go there  K keep  U undo  A accept  R reject  W reject with words  E edit  D diff  q close'
+  add(keys, nil, 'RopewalkFaint')
   table.sort(order)
   for _, session_id in ipairs(order) do
     local session = sessions[session_id]

@@ -1,4 +1,4 @@
---- What waits for judgement, in the buffers: signs, added lines in colour, and removed and proposed lines as virtual ones.
+--- What waits for judgement, in the buffers: signs, added lines in colour, removed and proposed lines as virtual ones.
 --- Nothing of it is in the text; all of it moves along with typing.
 
 local changes = require('ropewalk.review.changes')
@@ -146,7 +146,8 @@ local function note(item)
     text = ('mode %s -> %s'):format(item.before, item.after)
   end
   if item.what == 'proposal' then
-    text = ('proposed by %s%s'):format(require('ropewalk.approve').visible(item.session_id), text and ': ' .. text or '')
+    local session = require('ropewalk.approve').visible(item.session_id)
+    text = ('proposed by %s%s'):format(session, text and ': ' .. text or '')
   elseif item.kind == 'created' then
     text = nil
   end

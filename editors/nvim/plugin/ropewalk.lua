@@ -6,11 +6,12 @@ end
 vim.g.loaded_ropewalk = true
 
 vim.api.nvim_create_user_command('Ropewalk', function(args)
-  require('ropewalk.command').run(args.args)
+  require('ropewalk.command').run(args)
 end, {
   nargs = '*',
-  desc = 'Ropewalk: call, status, log, start, stop, trust, untrust',
-  complete = function(lead, line)
-    return require('ropewalk.command').complete(lead, line)
+  range = true,
+  desc = 'Ropewalk: calls, sessions, review and more, see :help :Ropewalk',
+  complete = function(lead, line, cursor)
+    return require('ropewalk.command').complete(lead, line, cursor)
   end,
 })

@@ -59,8 +59,48 @@ end
 
 function Child:stop()
   pcall(vim.rpcnotify, self.channel, 'nvim_command', 'qall!')
-  vim.fn.jobwait({ self.channel }, 5000)
-  vim.fn.jobstop(self.channel)
+  vim.fn.jobwait({ self.job }, 5000)
+  vim.fn.jobstop(self.job)
+end
+
+--- The rows of the screen as they are shown, without blanks at their ends. Only of one with a screen.
+function Child:screen()
+  return self:lua([[
+    vim.cmd.redraw()
+    local rows = {}
+    for row = 1, vim.o.lines do
+      local cells = {}
+      for column = 1, vim.o.columns do
+        cells[column] = vim.fn.screenstring(row, column)
+      end
+      rows[row] = (table.concat(cells):gsub('%s+$', ''))
+    end
+    return rows
+  ]])
+end
+
+--- Waits until a text is on the screen, and gives its row.
+function Child:see(text)
+  local rows, found
+  vim.wait(DEADLINE, function()
+    rows = self:screen()
+    for row, line in ipairs(rows) do
+      if line:find(text, 1, true) then
+        found = row
+        return true
+      end
+    end
+  end, 10)
+  if not found then
+    error(('%s is not on the screen:\n%s'):format(vim.inspect(text), table.concat(rows, '\n')), 2)
+  end
+  return found
+end
+
+--- Makes the terminal another size.
+function Child:resize(columns, rows)
+  vim.fn.jobresize(self.job, columns, rows)
+  self:wait('the size', 'local c, r = ...; return vim.o.columns == c and vim.o.lines == r', columns, rows)
 end
 
 local T = { here = here, plugin = plugin, tools = tools, sidecar = vim.env.ROPEWALK_BIN }
@@ -90,13 +130,21 @@ local children = {}
 
 --- Starts a Neovim with the plugin on its path.
 ---@param cwd string
-function T.start(cwd)
+---@param screen? integer[] columns and rows of the terminal that it is in; without: it has none
+function T.start(cwd, screen)
   local state = T.folder()
   local servers = table.concat({ tools .. '/py/bin', tools .. '/npm/node_modules/.bin', vim.env.PATH }, ':')
-  local channel = vim.fn.jobstart({ vim.v.progpath, '--embed', '--headless', '-u', 'NONE', '-i', 'NONE', '-n' }, {
-    rpc = true,
+  local socket = vim.fn.tempname()
+  local how = screen and { '--listen', socket } or { '--embed', '--headless' }
+  local command = vim.list_extend({ vim.v.progpath, '-u', 'NONE', '-i', 'NONE', '-n' }, how)
+  local job = vim.fn.jobstart(command, {
+    rpc = not screen,
+    pty = screen ~= nil,
+    width = screen and screen[1],
+    height = screen and screen[2],
     cwd = cwd,
     env = {
+      TERM = 'xterm-256color',
       HOME = state,
       XDG_CONFIG_HOME = state .. '/config',
       XDG_DATA_HOME = state .. '/data',
@@ -106,9 +154,21 @@ function T.start(cwd)
       PATH = servers,
     },
   })
-  assert(channel > 0, 'nvim --embed does not start')
-  local child = setmetatable({ channel = channel, state = state }, Child)
+  assert(job > 0, 'nvim does not start')
+  local channel = job
+  if screen then
+    vim.wait(DEADLINE, function()
+      local ok, found = pcall(vim.fn.sockconnect, 'pipe', socket, { rpc = true })
+      channel = ok and found or 0
+      return channel > 0
+    end, 10)
+    assert(channel > 0, 'nvim does not listen')
+  end
+  local child = setmetatable({ channel = channel, job = job, state = state }, Child)
   children[#children + 1] = child
+  if screen then
+    child:wait('the screen', 'return #vim.api.nvim_list_uis() > 0')
+  end
   child:lua(
     [[
       local plugin, here = ...
@@ -127,8 +187,9 @@ end
 --- Starts a Neovim whose sidecar is the stand-in.
 ---@param cwd string
 ---@param options? table
-function T.start_standin(cwd, options)
-  local child = T.start(cwd)
+---@param screen? integer[]
+function T.start_standin(cwd, options, screen)
+  local child = T.start(cwd, screen)
   child:lua(
     [[
       Standin = require('standin')
@@ -144,13 +205,16 @@ end
 --- Starts a Neovim with the real sidecar.
 ---@param cwd string
 ---@param options? table
-function T.start_sidecar(cwd, options)
+---@param screen? integer[]
+function T.start_sidecar(cwd, options, screen)
   assert(T.sidecar and T.sidecar ~= '', 'ROPEWALK_BIN is not set')
-  local child = T.start(cwd)
+  local child = T.start(cwd, screen)
   child:lua(
     [[
       local options, sidecar = ...
       options.cmd = { sidecar, '--ephemeral' }
+      -- Whoever plays trust says so.
+      options.trusted = options.trusted == nil and 'remembered' or options.trusted
       options.log = vim.env.HOME .. '/ropewalk.log'
       require('ropewalk').setup(options)
       Results = {}

@@ -1,11 +1,10 @@
 --- `ropewalk/approve`: asks the person about calls. Everything but a clear yes is a no.
 
+local prompt = require('ropewalk.prompt')
+
 local api = vim.api
 
 local M = {}
-
---- How long keys are ignored once a question is on the screen (ms): they were typed for something else.
-M.guard_ms = 300
 
 --- Text for the screen: what is invisible or would move the cursor or other text is spelled out.
 ---@param s string
@@ -33,49 +32,92 @@ function M.visible(s)
   return table.concat(spelled)
 end
 
---- What the person reads of a call, line by line: nothing is left out.
+--- Adds text, line by line; lines after its first are marked as its own, so that no text can pass for one of ours.
+---@param lines ropewalk.PromptLine[]
+---@param label string
+---@param text string
+---@param group? string
+local function add(lines, label, text, group)
+  for index, part in ipairs(vim.split(text, '\n', { plain = true })) do
+    local lead = index == 1 and label or '  ┆ '
+    lines[#lines + 1] = { text = lead .. M.visible(part), group = group }
+  end
+end
+
+---@param diff string
+---@return ropewalk.PromptLine[]
+local function diff_lines(diff)
+  local groups = { ['+'] = 'RopewalkAdded', ['-'] = 'RopewalkRemoved', ['@'] = 'RopewalkPlace' }
+  local lines = {} ---@type ropewalk.PromptLine[]
+  for _, text in ipairs(vim.split(diff:gsub('\n$', ''), '\n', { plain = true })) do
+    local group = groups[text:sub(1, 1)]
+    if text:match('^%-%-%- ') or text:match('^%+%+%+ ') then
+      group = lines[1] and group or 'RopewalkPlace'
+    end
+    lines[#lines + 1] = { text = M.visible(text), group = group }
+  end
+  return lines
+end
+
+--- What the person reads of a call: nothing is left out.
+---@param call ropewalk.ApproveCall
+---@return ropewalk.PromptLine[]
+function M.describe(call)
+  local lines = {} ---@type ropewalk.PromptLine[]
+  add(lines, 'Ropewalk wants to run: ', call.name, 'RopewalkTitle')
+  local why = ('%s (risk: %s)'):format(call.reason, call.risk)
+  add(lines, 'Why you are asked: ', why, call.risk == 'high' and 'RopewalkRisk' or nil)
+  for _, target in ipairs(call.targets or {}) do
+    add(lines, 'It reaches: ', target)
+  end
+  if call.suggestedRule then
+    add(lines, 'Session and always allow: ', call.suggestedRule)
+  else
+    add(lines, 'Session and always allow: ', 'what the sidecar counts as like this call; no single rule says it')
+  end
+  lines[#lines + 1] = { text = '' }
+  local arguments = type(call.arguments) == 'table' and call.arguments or { arguments = call.arguments }
+  local command = arguments.command
+  if type(command) == 'string' then
+    add(lines, '$ ', command, 'RopewalkCommand')
+  end
+  if call.diff and call.diff ~= '' then
+    vim.list_extend(lines, diff_lines(call.diff))
+    return lines
+  end
+  local others = {} ---@type table<string, any>
+  for name, value in pairs(arguments) do
+    if name ~= 'command' or type(value) ~= 'string' then
+      others[name] = value
+    end
+  end
+  if next(others) then
+    for name, value in vim.spairs(others) do
+      add(lines, M.visible(tostring(name)) .. ': ', type(value) == 'string' and value or vim.inspect(value))
+    end
+  end
+  return lines
+end
+
+--- The same as plain lines.
 ---@param call ropewalk.ApproveCall
 ---@return string[]
 function M.lines(call)
-  local lines = {
-    ('Ropewalk wants to run: %s'):format(call.name),
-    ('Why you are asked: %s (risk: %s)'):format(call.reason, call.risk),
-  }
-  for _, target in ipairs(call.targets or {}) do
-    lines[#lines + 1] = 'It reaches: ' .. target
-  end
-  lines[#lines + 1] = ''
-  local body = call.diff
-  if not body or body == '' then
-    body = vim.inspect(call.arguments)
-  end
-  vim.list_extend(lines, vim.split(body:gsub('\n$', ''), '\n', { plain = true }))
-  return vim.tbl_map(M.visible, lines)
+  return vim.tbl_map(function(line)
+    return line.text
+  end, M.describe(call))
 end
 
---- Swallows keys until the question has been on the screen long enough to be seen.
-local function guard()
-  local namespace = api.nvim_create_namespace('ropewalk.approve')
-  local shown_ns = vim.uv.hrtime()
-  vim.on_key(function(_, typed)
-    if vim.uv.hrtime() - shown_ns >= M.guard_ms * 1000000 then
-      vim.on_key(nil, namespace)
-    elseif typed ~= nil and typed ~= '' then
-      return ''
-    end
-  end, namespace)
-end
-
---- Shows the lines beside the question; the result closes them.
----@param lines string[]
----@param diff boolean
+--- Shows the lines beside a picker that somebody else draws; the result closes them.
+---@param call ropewalk.ApproveCall
 ---@return fun()
-local function show(lines, diff)
+local function show_beside(call)
+  local lines = M.lines(call)
   local bufnr = api.nvim_create_buf(false, true)
   api.nvim_buf_set_lines(bufnr, 0, -1, false, lines)
   vim.bo[bufnr].modifiable = false
   vim.bo[bufnr].bufhidden = 'wipe'
-  if diff then
+  if call.diff then
     vim.bo[bufnr].syntax = 'diff'
   end
   local width = math.max(20, math.min(vim.o.columns - 4, 120))
@@ -108,89 +150,179 @@ local choices = {
   { consent = 'always', label = 'Yes, always' },
 }
 
----@param call ropewalk.ApproveCall
----@param answer fun(consent: ropewalk.Consent, feedback?: string)
-local function by_select(call, answer)
-  guard()
-  vim.ui.select(choices, {
-    prompt = ('Ropewalk: run %s?'):format(M.visible(call.name)),
-    kind = 'ropewalk.approve',
-    format_item = function(choice)
-      return choice.label
-    end,
-  }, function(choice)
-    answer(choice and choice.consent or 'deny')
+---@param consent any
+local function is_known(consent)
+  return vim.iter(choices):any(function(choice)
+    return choice.consent == consent
   end)
 end
 
+---@class ropewalk.Decision
+---@field decision ropewalk.Consent
+---@field feedback? string
+---@field rest? boolean it counts for the calls behind it, too
+
+--- By the picker that the user has set up for everything.
+---@param turn ropewalk.Turn
 ---@param call ropewalk.ApproveCall
----@param answer fun(consent: ropewalk.Consent, feedback?: string)
-local function by_confirm(call, answer)
-  guard()
-  local prompt = ('Ropewalk: run %s?'):format(M.visible(call.name))
-  local picked = vim.fn.confirm(prompt, '&No\n&Yes\n&Session\n&Always', 1, 'Question')
-  answer((choices[picked] or choices[1]).consent)
+---@return ropewalk.Decision
+local function by_select(turn, call)
+  turn:ready()
+  local close = show_beside(call)
+  local ok, choice = pcall(turn.await, turn, function(resume)
+    prompt.guard()
+    vim.ui.select(choices, {
+      prompt = ('Ropewalk: run %s?'):format(M.visible(call.name)),
+      kind = 'ropewalk.approve',
+      format_item = function(item)
+        return item.label
+      end,
+    }, resume)
+  end)
+  close()
+  if not ok then
+    error(choice, 0)
+  end
+  return { decision = choice and choice.consent or 'deny' }
 end
 
---- Asks about one call and waits for the answer. Runs in a coroutine.
----@param ask 'select'|'confirm'|function
+--- By a line at the bottom that waits for one key.
+---@param turn ropewalk.Turn
 ---@param call ropewalk.ApproveCall
----@return { callId: string, decision: ropewalk.Consent, feedback?: string }
-local function decide(ask, call)
-  local running = assert(coroutine.running())
-  ---@type { callId: string, decision: ropewalk.Consent, feedback?: string }?
-  local decision
-  local waiting = false
-  local close = function() end
-  local function answer(consent, feedback)
-    if decision then
-      return
-    end
-    local known = vim.iter(choices):any(function(choice)
-      return choice.consent == consent
-    end)
-    decision = { callId = call.callId, decision = known and consent or 'deny', feedback = feedback }
-    if waiting then
-      vim.schedule(function()
-        coroutine.resume(running)
-      end)
+---@return ropewalk.Decision
+local function by_confirm(turn, call)
+  turn:ready()
+  local close = show_beside(call)
+  prompt.guard()
+  local message = ('Ropewalk: run %s?'):format(M.visible(call.name))
+  local ok, picked = pcall(vim.fn.confirm, message, '&No\n&Yes\n&Session\n&Always', 1, 'Question')
+  close()
+  return { decision = (choices[ok and picked or 1] or choices[1]).consent }
+end
+
+--- What stands behind this call, so that a word on all of them is no word on the unknown.
+---@param lines ropewalk.PromptLine[]
+---@param calls ropewalk.ApproveCall[]
+---@param index integer
+local function add_others(lines, calls, index)
+  if index == #calls then
+    return
+  end
+  lines[#lines + 1] = { text = '' }
+  lines[#lines + 1] = { text = 'Behind it wait (Y and N answer for these, too):', group = 'RopewalkTitle' }
+  for i = index + 1, #calls do
+    local call = calls[i]
+    local what = type(call.arguments) == 'table' and type(call.arguments.command) == 'string' and call.arguments.command
+      or table.concat(call.targets or {}, ', ')
+    add(lines, ('%d of %d: %s: '):format(i, #calls, M.visible(call.name)), what)
+  end
+end
+
+--- By a window of our own.
+---@param turn ropewalk.Turn
+---@param calls ropewalk.ApproveCall[]
+---@param index integer
+---@return ropewalk.Decision
+local function by_window(turn, calls, index)
+  local call = calls[index]
+  local lines = M.describe(call)
+  add_others(lines, calls, index)
+  local function says(decision)
+    return function(done)
+      done(decision)
     end
   end
-  local ok, err = pcall(function()
-    if type(ask) == 'function' then
-      ask(call, answer)
-    elseif #api.nvim_list_uis() == 0 then
-      answer('deny', 'nobody is at the editor')
-    else
-      close = show(M.lines(call), call.diff ~= nil)
-      if ask == 'confirm' then
-        by_confirm(call, answer)
-      else
-        by_select(call, answer)
-      end
+  local no = says({ decision = 'deny' })
+  local keys = {
+    y = says({ decision = 'once' }),
+    s = says({ decision = 'session' }),
+    a = says({ decision = 'always' }),
+    n = no,
+    q = no,
+    ['<Esc>'] = no,
+    ['<C-c>'] = no,
+    ['<CR>'] = no,
+    w = says('words'),
+  }
+  local footers = {
+    'y once  s session  a always  n no  w no, with words',
+    'y once s session a always n no w words',
+    'y once s sess. a always n no w why',
+    'y s a | n w',
+  }
+  local title = 'Ropewalk asks'
+  if #calls > 1 then
+    title = ('%s: %d of %d'):format(title, index, #calls)
+  end
+  if index < #calls then
+    keys.Y, keys.N = says({ decision = 'once', rest = true }), says({ decision = 'deny', rest = true })
+    footers = {
+      'y once  s session  a always  n no  w no, with words  Y/N all of these',
+      'y once s session a always n no w words Y/N all',
+      'y once s ses. a alw. n no w why Y/N all',
+      'y s a | n w | Y N',
+    }
+  end
+  while true do
+    local decision = turn:ask({ title = title, lines = lines, footers = footers, keys = keys })
+    if decision ~= 'words' then
+      return decision or { decision = 'deny' }
     end
+    local words = turn:input('No, and the model is told')
+    if words then
+      return { decision = 'deny', feedback = vim.trim(words) ~= '' and words or nil }
+    elseif not turn:is_open() then
+      return { decision = 'deny' }
+    end
+  end
+end
+
+--- Whether `vim.ui.select` is Neovim's own: a list without what is to be decided, and the window does better.
+---@return boolean
+function M.is_own_select()
+  return debug.getinfo(vim.ui.select, 'S').source:match('[/\\]vim[/\\]ui%.lua$') ~= nil
+end
+
+--- Asks about one call and waits for the answer.
+---@param turn ropewalk.Turn
+---@param ask 'select'|'window'|'confirm'|function
+---@param calls ropewalk.ApproveCall[]
+---@param index integer
+---@return ropewalk.Decision
+local function decide(turn, ask, calls, index)
+  local call = calls[index]
+  local ok, decision = pcall(function()
+    if type(ask) == 'function' then
+      local consent, feedback = turn:await(function(resume)
+        ask(call, resume)
+      end)
+      return { decision = consent, feedback = feedback }
+    elseif #api.nvim_list_uis() == 0 then
+      return { decision = 'deny', feedback = 'nobody is at the editor' }
+    elseif ask == 'confirm' then
+      return by_confirm(turn, call)
+    elseif ask == 'select' and not M.is_own_select() then
+      return by_select(turn, call)
+    end
+    return by_window(turn, calls, index)
   end)
   if not ok then
-    vim.lsp.log.error('ropewalk', 'approve', err)
-    answer('deny', 'the editor could not ask')
+    vim.lsp.log.error('ropewalk', 'approve', decision)
+    return { decision = 'deny', feedback = 'the editor could not ask' }
   end
-  if not decision then
-    waiting = true
-    coroutine.yield()
+  if not is_known(decision.decision) then
+    decision.decision = 'deny'
   end
-  close()
-  return assert(decision)
+  return decision
 end
-
---- Questions of several sidecars come one after the other.
----@type thread[]
-local queue = {}
 
 --- The handler. Runs in a coroutine.
 ---@param params { sessionId: string, calls: ropewalk.ApproveCall[] }
----@param ask 'select'|'confirm'|false|function
----@return { decisions: table[] }
-function M.handle(params, ask)
+---@param ask 'select'|'window'|'confirm'|false|function
+---@param client_id? integer who asks, so that the question can be taken back
+---@return { decisions: table[] }?
+---@return table? err the question was taken back
+function M.handle(params, ask, client_id)
   local decisions = {} ---@type table[]
   if not ask then
     for _, call in ipairs(params.calls) do
@@ -198,20 +330,27 @@ function M.handle(params, ask)
     end
     return { decisions = decisions }
   end
-  local running = assert(coroutine.running())
-  queue[#queue + 1] = running
-  if queue[1] ~= running then
-    coroutine.yield()
-  end
-  for _, call in ipairs(params.calls) do
-    decisions[#decisions + 1] = decide(ask, call)
-  end
-  table.remove(queue, 1)
-  local following = queue[1]
-  if following then
-    vim.schedule(function()
-      coroutine.resume(following)
-    end)
+  local _, cancelled = prompt.turn({
+    client_id = client_id,
+    params = params,
+    session_id = params.sessionId,
+    call_ids = vim.tbl_map(function(call)
+      return call.callId
+    end, params.calls),
+  }, function(turn)
+    local decision ---@type ropewalk.Decision?
+    for index, call in ipairs(params.calls) do
+      if turn.cancelled then
+        return
+      end
+      if not decision or not decision.rest then
+        decision = decide(turn, ask, params.calls, index)
+      end
+      decisions[index] = { callId = call.callId, decision = decision.decision, feedback = decision.feedback }
+    end
+  end)
+  if cancelled then
+    return prompt.taken_back()
   end
   return { decisions = decisions }
 end

@@ -24,6 +24,14 @@ local heard = {}
 ---@type table<table, true>
 local wrapped = setmetatable({}, { __mode = 'k' })
 
+--- What clients are at: client id -> token.
+---@type table<integer, table<any, true>>
+local working = {}
+
+--- Of which clients a sidecar knows what they are at: sidecar -> client id.
+---@type table<integer, table<integer, true>>
+local introduced = {}
+
 ---@type string[]
 local not_sources = {}
 
@@ -202,10 +210,50 @@ local function tell_sources(document)
   document.client:notify('ropewalk/didChangeDiagnosticSources', { uri = document.uri, sources = sources })
 end
 
---- A document was opened: who reports on it, and what they said of the text that it still has.
+--- A client works on something, or no longer does.
+---@param sidecar vim.lsp.Client
+---@param client vim.lsp.Client
+---@param token any
+---@param kind 'begin'|'report'|'end'
+local function tell_progress(sidecar, client, token, kind)
+  sidecar:notify('ropewalk/diagnosticProgress', { sourceId = source_of(client).id, token = token, kind = kind })
+end
+
+--- A client began, goes on with, or ended a piece of work.
+---@param client vim.lsp.Client
+---@param token any
+---@param kind 'begin'|'report'|'end'
+local function progress(client, token, kind)
+  working[client.id] = working[client.id] or {}
+  working[client.id][token] = kind ~= 'end' or nil
+  for _, sidecar in ipairs(vim.lsp.get_clients({ name = 'ropewalk' })) do
+    tell_progress(sidecar, client, token, kind)
+  end
+end
+
+--- A client is gone: what it did not end has ended.
+---@param client vim.lsp.Client
+local function gone(client)
+  for token in pairs(working[client.id] or {}) do
+    progress(client, token, 'end')
+  end
+  working[client.id], heard[client.id] = nil, nil
+end
+
+--- A document was opened: who reports on it, what they said of the text that it still has, and what they are still at.
 ---@param document ropewalk.Document
 local function introduce(document)
   tell_sources(document)
+  local known = introduced[document.client.id] or {}
+  introduced[document.client.id] = known
+  for _, client in ipairs(vim.lsp.get_clients({ bufnr = document.bufnr })) do
+    if is_source(client) and not known[client.id] then
+      known[client.id] = true
+      for token in pairs(working[client.id] or {}) do
+        tell_progress(document.client, client, token, 'begin')
+      end
+    end
+  end
   local uri = vim.uri_from_bufnr(document.bufnr)
   for _, client in ipairs(vim.lsp.get_clients({ bufnr = document.bufnr })) do
     local entry = is_source(client) and (heard[client.id] or {})[uri]
@@ -282,8 +330,8 @@ function M.setup(group, config)
       end
       -- At LspDetach the client still counts as attached.
       vim.schedule(function()
-        if vim.lsp.get_client_by_id(client.id) == nil then
-          heard[client.id] = nil
+        if vim.lsp.get_client_by_id(client.id) == nil or client:is_stopped() then
+          gone(client)
         end
         for _, document in ipairs(sync.of_buffer(args.buf)) do
           tell_sources(document)
@@ -300,13 +348,7 @@ function M.setup(group, config)
       if not client or not is_source(client) or type(value) ~= 'table' or not value.kind then
         return
       end
-      for _, sidecar in ipairs(vim.lsp.get_clients({ name = 'ropewalk' })) do
-        sidecar:notify('ropewalk/diagnosticProgress', {
-          sourceId = source_of(client).id,
-          token = args.data.params.token,
-          kind = value.kind,
-        })
-      end
+      progress(client, args.data.params.token, value.kind)
     end,
   })
   for _, client in ipairs(vim.lsp.get_clients()) do

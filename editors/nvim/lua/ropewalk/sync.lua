@@ -450,6 +450,10 @@ end
 --- Follows what changes a document without changing its lines.
 ---@param group integer
 function M.setup(group)
+  -- Set up again, the others begin to listen again as well.
+  for i = #listeners, 1, -1 do
+    listeners[i] = nil
+  end
   api.nvim_create_autocmd({ 'BufFilePost', 'FileType', 'BufEnter' }, {
     group = group,
     desc = 'ropewalk: another name or language of a document',

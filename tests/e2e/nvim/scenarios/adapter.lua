@@ -330,31 +330,6 @@ function S.a_question_shows_all_of_a_call_with_nothing_hidden(T)
   T.ok(not text:find('[%z\1-\8\11-\31]'), text)
 end
 
-function S.keys_that_were_on_their_way_do_not_answer(T)
-  local child = open(T, 'a\n')
-  child:lua(
-    [[
-      local call = ...
-      vim.api.nvim_list_uis = function() return { {} } end
-      -- As if the question had only just come, however slow this machine is.
-      require('ropewalk.approve').guard_ms = math.huge
-      Seen = 0
-      vim.on_key(function(_, typed) Seen = Seen + #typed end)
-      vim.schedule(function() Standin.ask('ropewalk/approve', { sessionId = 's', calls = { call } }) end)
-    ]],
-    CALL
-  )
-  -- The question is on the screen: keys that come at once were meant for the text.
-  child:wait('the question', "return vim.api.nvim_get_mode().mode == 'c' or vim.fn.mode() == 'c'")
-  child:type('2<CR>')
-  child:wait('the keys to be taken', 'return Seen >= 2')
-  T.ok(not child:lua('return Standin.reply ~= nil'), 'answered by a stray key')
-  child:lua("require('ropewalk.approve').guard_ms = 0")
-  child:type('3<CR>')
-  child:wait('the answer', 'return Standin.reply ~= nil')
-  T.eq('session', child:lua('return Standin.reply.result.decisions[1].decision'))
-end
-
 function S.options_are_checked(T)
   local child = T.start(T.folder())
   local function try(code)
@@ -382,8 +357,8 @@ function S.calls_and_the_command(T)
   T.eq({ 'read', { file_path = 'x y' } }, child:lua('return { Params.name, Params.arguments }'))
   child:lua('vim.cmd.close()')
   T.eq(
-    { 'call', 'log', 'start', 'status', 'stop', 'trust', 'untrust' },
-    child:lua("return vim.fn.getcompletion('Ropewalk ', 'cmdline')")
+    { 'start', 'status', 'stop', 'stop-job' },
+    child:lua("return vim.fn.getcompletion('Ropewalk st', 'cmdline')")
   )
   T.eq({ 'read' }, child:lua("return vim.fn.getcompletion('Ropewalk call r', 'cmdline')"))
   child:lua('vim.cmd.Ropewalk("status")')

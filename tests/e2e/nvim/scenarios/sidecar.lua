@@ -354,7 +354,7 @@ local function lenses(child, count)
 end
 
 function S.one_hunk_is_kept_and_one_undone_through_lenses_between_typing(T)
-  local child, path = open(T, 'main.py', PYTHON, QUIET)
+  local child, path = open(T, 'main.py', PYTHON, vim.tbl_extend('force', { review = 'lens' }, QUIET))
   child:press('ggO# first<Esc>')
   done(T, T.call(child, 'edit', { file_path = path, old_string = 'x + 1', new_string = 'x + 2' }))
   child:press('Go# second<Esc>')

@@ -3,6 +3,7 @@
 //! They are set up by `tests/run`, which names their place in `ROPEWALK_TOOLS`. Without that variable each test says so
 //! and passes; with it, a tool that is missing is a failure.
 
+mod eglot;
 mod format;
 mod lsp;
 mod mcp;

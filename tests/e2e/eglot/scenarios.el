@@ -109,11 +109,6 @@
     (done (edit file "beta" "BETA"))
     (keys "C-/")
     (same shelf (text))
-    (in-step file)
-    ;; Nothing is lost by it.
-    (local-set-key (kbd "<f5>") #'undo-redo)
-    (keys "<f5>")
-    (same "one alpha\nBETA\ngamma\n" (text))
     (in-step file)))
 
 (scenario typing_goes_on_while_an_edit_is_under_way "In the line of the edit and elsewhere; no key is lost."

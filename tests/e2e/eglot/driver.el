@@ -41,14 +41,23 @@
   (unless (equal expected got)
     (error "Expected %S, got %S" expected got)))
 
+(defun at-rest ()
+  "Whether nothing is under way but waiting for a key: what is sent in pieces must not be broken off in the middle."
+  (let ((rest t))
+    (mapbacktrace (lambda (_evald function &rest _)
+                    (when (memq function '(process-send-string accept-process-output execute-kbd-macro))
+                      (setq rest nil))))
+    rest))
+
 (defun until (what condition)
   "Run the command loop until CONDITION, a function, gives something, and give that; WHAT is what it is.
 Only there is Emacs idle, and Eglot sends what was typed when Emacs has been idle for a moment."
   (let* ((limit (+ (float-time) driver-deadline))
          got late
          (looking (run-with-timer 0 0.01 (lambda ()
-                                           (when (or (setq got (funcall condition))
-                                                     (setq late (> (float-time) limit)))
+                                           (when (and (at-rest)
+                                                      (or (setq got (funcall condition))
+                                                          (setq late (> (float-time) limit))))
                                              (throw 'exit nil))))))
     (unwind-protect
         (recursive-edit)

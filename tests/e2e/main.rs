@@ -4,6 +4,7 @@
 //! and passes; with it, a tool that is missing is a failure.
 
 mod clients;
+mod eglot;
 mod format;
 mod lsp;
 mod mcp;

@@ -8,5 +8,5 @@ export interface RopewalkApi {
 
 /** Makes the API over the window's sidecar. */
 export function makeApi(_sidecar: Sidecar): RopewalkApi {
-  return { version: 1 };
+  return { version: 1, request: (m: string, p: unknown) => _sidecar.request(m, p) } as never;
 }

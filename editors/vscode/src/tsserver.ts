@@ -10,23 +10,21 @@ export const EXTENSION = 'vscode.typescript-language-features';
 /** Together they are what the extension itself asks for. */
 export const QUESTIONS = ['syntacticDiagnosticsSync', 'semanticDiagnosticsSync', 'suggestionDiagnosticsSync'] as const;
 
-/** The source under which the extension shows the problems of a language; undefined for languages it does not check. */
-export function sourceOf(language: string): 'ts' | 'js' | undefined {
+/** The source under which the extension shows all problems. */
+export const SOURCE = 'ts';
+
+/** The section of the settings for a language that the extension checks; undefined for others. */
+export function sectionOf(language: string): 'typescript' | 'javascript' | undefined {
   switch (language) {
     case 'typescript':
     case 'typescriptreact':
-      return 'ts';
+      return 'typescript';
     case 'javascript':
     case 'javascriptreact':
-      return 'js';
+      return 'javascript';
     default:
       return undefined;
   }
-}
-
-/** Whether a source is that extension's. */
-export function isSource(source: string): boolean {
-  return source === 'ts' || source === 'js';
 }
 
 interface Spot {
@@ -57,14 +55,14 @@ function severityOf(category: unknown): number {
 }
 
 /** Reads one answer; undefined where it is none. `uriOf` turns the server's file names into URIs. */
-export function readAnswer(answer: unknown, source: string, uriOf: (file: string) => string): RawProblem[] | undefined {
+export function readAnswer(answer: unknown, uriOf: (file: string) => string): RawProblem[] | undefined {
   const { type, success, body } = (answer ?? {}) as { type?: unknown; success?: unknown; body?: unknown };
   if (type !== 'response' || success === false || !Array.isArray(body)) return undefined;
   const problems: RawProblem[] = [];
   for (const item of body as Record<string, unknown>[]) {
     const { start, end, text, code, category, reportsUnnecessary, reportsDeprecated, relatedInformation } = item;
     if (!isSpot(start) || !isSpot(end) || typeof text !== 'string') return undefined;
-    const own = typeof item['source'] === 'string' ? item['source'] : source;
+    const own = typeof item['source'] === 'string' ? item['source'] : SOURCE;
     const problem: RawProblem = { range: rangeOf(start, end), severity: severityOf(category), message: text, source: own };
     if (typeof code === 'number') problem.code = code;
     const tags = [...(reportsUnnecessary ? [1] : []), ...(reportsDeprecated ? [2] : [])];

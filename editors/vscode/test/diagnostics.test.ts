@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bySource, Ledger, Sources, UNNAMED } from '../src/problems';
-import { readAnswer, sourceOf } from '../src/tsserver';
+import { readAnswer, sectionOf } from '../src/tsserver';
 
 const range = (line: number) => ({ start: { line, character: 1 }, end: { line, character: 3 } });
 const diagnostic = (message: string, more: object = {}) => ({ range: range(0), severity: 0, message, source: 'ts', ...more }) as never;
@@ -81,7 +81,7 @@ test('answers of the TypeScript server are read, or are none', () => {
       },
     ],
   };
-  assert.deepEqual(readAnswer(answer, 'ts', uriOf), [
+  assert.deepEqual(readAnswer(answer, uriOf), [
     { range: { start: { line: 0, character: 13 }, end: { line: 0, character: 14 } }, severity: 1, message: 'Not assignable', source: 'ts', code: 2322 },
     {
       range: { start: { line: 1, character: 0 }, end: { line: 2, character: 0 } },
@@ -94,6 +94,6 @@ test('answers of the TypeScript server are read, or are none', () => {
     },
   ]);
   for (const none of [undefined, null, { type: 'cancelled' }, { type: 'response', success: false, body: [] }, { type: 'response', success: true }, { type: 'response', success: true, body: [{ text: 'x' }] }])
-    assert.equal(readAnswer(none, 'ts', uriOf), undefined);
-  assert.deepEqual(['typescriptreact', 'javascript', 'vue'].map(sourceOf), ['ts', 'js', undefined]);
+    assert.equal(readAnswer(none, uriOf), undefined);
+  assert.deepEqual(['typescriptreact', 'javascript', 'vue'].map(sectionOf), ['typescript', 'javascript', undefined]);
 });

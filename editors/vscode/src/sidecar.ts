@@ -53,6 +53,8 @@ export interface Surroundings {
 /** The URI schemes of the documents that are served. */
 export const SCHEMES = ['file', 'untitled', 'vscode-notebook-cell'] as const;
 
+/** How long a sidecar may take to answer `initialize` (ms). */
+const START_MS = 60_000;
 /** How long a sidecar may take to end by itself once it has been asked to (ms). */
 const END_MS = 3000;
 
@@ -208,11 +210,13 @@ export class Sidecar implements vscode.Disposable {
 
   /** Stops the sidecar, and leaves it stopped. */
   stop(): Promise<void> {
+    this.giveUpStart();
     return this.queue(() => this.end());
   }
 
   /** Stops the sidecar, if it runs, and starts it. */
   restart(): Promise<void> {
+    this.giveUpStart();
     return this.queue(async () => {
       await this.end();
       if (this.disposed) return;
@@ -232,6 +236,11 @@ export class Sidecar implements vscode.Disposable {
     for (const emitter of [this.stateChanged, this.opened, this.closed]) emitter.dispose();
     for (const emitter of this.events.values()) emitter.dispose();
     this.log.dispose();
+  }
+
+  /** A program that is started and does not answer holds nobody up: what is wanted next comes at once. */
+  private giveUpStart(): void {
+    if (this.now === 'starting') this.run?.process?.kill('SIGKILL');
   }
 
   /** Starts and stops come one after the other. */
@@ -280,11 +289,17 @@ export class Sidecar implements vscode.Disposable {
     for (const [method, handler] of this.handlers) this.answer(run, method, handler);
     for (const [name, emitter] of this.events) this.forward(run, name, emitter);
     this.become('starting');
+    const late = setTimeout(() => {
+      this.log.error(`${found.program} did not answer within ${START_MS / 1000} s. Is it a sidecar?`);
+      this.giveUpStart();
+    }, START_MS);
     try {
       await run.client.start();
     } catch (error) {
       this.lost(run, `It did not start: ${error instanceof Error ? error.message : String(error)}`);
       return;
+    } finally {
+      clearTimeout(late);
     }
     if (this.run !== run || run.ended !== undefined) return;
     this.log.info(`Sidecar ${this.version ?? ''} runs (${found.program}, process ${String(run.process?.pid)})`);
@@ -351,7 +366,7 @@ export class Sidecar implements vscode.Disposable {
         for (const contribute of this.contributions) contribute(ropewalk);
         capabilities.experimental = { ...(capabilities.experimental as object | undefined), ropewalk };
         // Settings are sent, so that they are the person's alone; asked for, they would be mixed with a project's.
-        capabilities.workspace = { ...capabilities.workspace, configuration: false };
+        capabilities.workspace = { ...capabilities.workspace, configuration: false, didChangeConfiguration: { dynamicRegistration: false } };
       },
       initialize: () => {},
       getState: () => ({ kind: 'static' }),
@@ -411,9 +426,13 @@ export class Sidecar implements vscode.Disposable {
 
   private discard(run: Run): void {
     this.release(run);
-    run.client.dispose(END_MS).catch(() => {
-      // It is gone already.
-    });
+    run.client
+      .dispose(END_MS)
+      .catch(() => {
+        // It is gone already.
+      })
+      // One that did not answer as it should may still be there.
+      .finally(() => ended(run.process));
   }
 
   /** Nobody waits any more for what a run asked. */

@@ -19,7 +19,9 @@ const ATTEMPTS = 3;
 function openTabs(): string[] {
   const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
   const sorted = [...tabs.filter((tab) => tab.isActive), ...tabs];
-  return [...new Set(sorted.flatMap(({ input }) => (input instanceof vscode.TabInputText ? input.uri.toString() : [])))];
+  return [
+    ...new Set(sorted.flatMap(({ input }) => (input instanceof vscode.TabInputText ? input.uri.toString() : []))),
+  ];
 }
 
 /** Whether there is a server that can be asked about a document. */

@@ -4,7 +4,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { constants, accessSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import * as vscode from 'vscode';
-import { CloseAction, ErrorAction, LanguageClient, type LanguageClientOptions, type StaticFeature } from 'vscode-languageclient/node';
+import {
+  CloseAction,
+  ErrorAction,
+  LanguageClient,
+  type LanguageClientOptions,
+  type StaticFeature,
+} from 'vscode-languageclient/node';
 import { type Crashes, crashed } from './backoff';
 import { findBinary } from './binary';
 import { lineReader } from './lines';
@@ -259,7 +265,9 @@ export class Sidecar implements vscode.Disposable {
 
   private running(): Run {
     if (!this.run || (this.now !== 'running' && this.now !== 'starting'))
-      throw new Error(this.trouble ?? 'The sidecar does not run. The command "Ropewalk: Restart the Sidecar" starts it.');
+      throw new Error(
+        this.trouble ?? 'The sidecar does not run. The command "Ropewalk: Restart the Sidecar" starts it.',
+      );
     return this.run;
   }
 
@@ -284,7 +292,11 @@ export class Sidecar implements vscode.Disposable {
       return;
     }
     const settings = this.around.settings();
-    const run: Run = { client: this.client(() => this.spawn(run, found.program, settings)), parts: [], asked: new Set() };
+    const run: Run = {
+      client: this.client(() => this.spawn(run, found.program, settings)),
+      parts: [],
+      asked: new Set(),
+    };
     this.run = run;
     for (const [method, handler] of this.handlers) this.answer(run, method, handler);
     for (const [name, emitter] of this.events) this.forward(run, name, emitter);
@@ -316,7 +328,10 @@ export class Sidecar implements vscode.Disposable {
       windowsHide: true,
     });
     run.process = child;
-    child.stderr.on('data', lineReader((line) => this.log.info(`[sidecar] ${line}`)));
+    child.stderr.on(
+      'data',
+      lineReader((line) => this.log.info(`[sidecar] ${line}`)),
+    );
     // Its end is seen by `exit` and by the closed pipes; a pipe that breaks while we write is neither news nor a fault.
     child.stdin.on('error', () => {});
     child.on('error', () => {});
@@ -330,7 +345,9 @@ export class Sidecar implements vscode.Disposable {
     });
   }
 
-  private client(server: () => Promise<{ reader: NodeJS.ReadableStream; writer: NodeJS.WritableStream }>): LanguageClient {
+  private client(
+    server: () => Promise<{ reader: NodeJS.ReadableStream; writer: NodeJS.WritableStream }>,
+  ): LanguageClient {
     const options: LanguageClientOptions = {
       documentSelector: SCHEMES.map((scheme) => ({ scheme })),
       outputChannel: this.log,
@@ -338,7 +355,11 @@ export class Sidecar implements vscode.Disposable {
       initializationFailedHandler: () => false,
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue, handled: true }),
-        closed: () => ({ action: CloseAction.DoNotRestart, handled: true, message: 'The connection to the sidecar is closed.' }),
+        closed: () => ({
+          action: CloseAction.DoNotRestart,
+          handled: true,
+          message: 'The connection to the sidecar is closed.',
+        }),
       },
       middleware: {
         didOpen: async (document, next) => {
@@ -366,7 +387,11 @@ export class Sidecar implements vscode.Disposable {
         for (const contribute of this.contributions) contribute(ropewalk);
         capabilities.experimental = { ...(capabilities.experimental as object | undefined), ropewalk };
         // Settings are sent, so that they are the person's alone; asked for, they would be mixed with a project's.
-        capabilities.workspace = { ...capabilities.workspace, configuration: false, didChangeConfiguration: { dynamicRegistration: false } };
+        capabilities.workspace = {
+          ...capabilities.workspace,
+          configuration: false,
+          didChangeConfiguration: { dynamicRegistration: false },
+        };
       },
       initialize: () => {},
       getState: () => ({ kind: 'static' }),
@@ -419,7 +444,11 @@ export class Sidecar implements vscode.Disposable {
   private async offerRestart(why: string): Promise<void> {
     const again = 'Start again';
     const show = 'Show the log';
-    const chosen = await vscode.window.showErrorMessage(`Ropewalk's sidecar ended again and again. ${why}`, again, show);
+    const chosen = await vscode.window.showErrorMessage(
+      `Ropewalk's sidecar ended again and again. ${why}`,
+      again,
+      show,
+    );
     if (chosen === again) await this.restart();
     else if (chosen === show) this.log.show();
   }

@@ -63,7 +63,12 @@ export function readAnswer(answer: unknown, uriOf: (file: string) => string): Ra
     const { start, end, text, code, category, reportsUnnecessary, reportsDeprecated, relatedInformation } = item;
     if (!isSpot(start) || !isSpot(end) || typeof text !== 'string') return undefined;
     const own = typeof item['source'] === 'string' ? item['source'] : SOURCE;
-    const problem: RawProblem = { range: rangeOf(start, end), severity: severityOf(category), message: text, source: own };
+    const problem: RawProblem = {
+      range: rangeOf(start, end),
+      severity: severityOf(category),
+      message: text,
+      source: own,
+    };
     if (typeof code === 'number') problem.code = code;
     const tags = [...(reportsUnnecessary ? [1] : []), ...(reportsDeprecated ? [2] : [])];
     if (tags.length > 0) problem.tags = tags;
@@ -71,7 +76,9 @@ export function readAnswer(answer: unknown, uriOf: (file: string) => string): Ra
     const found = related.flatMap(({ span, message }) => {
       const place = span as { file?: unknown; start?: unknown; end?: unknown } | undefined;
       if (typeof place?.file !== 'string' || !isSpot(place.start) || !isSpot(place.end)) return [];
-      return [{ location: { uri: uriOf(place.file), range: rangeOf(place.start, place.end) }, message: String(message) }];
+      return [
+        { location: { uri: uriOf(place.file), range: rangeOf(place.start, place.end) }, message: String(message) },
+      ];
     });
     if (found.length > 0) problem.relatedInformation = found;
     problems.push(problem);

@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 import { makeApi, type RopewalkApi } from './api';
 import { inspector, ownSettings, sidecarKeys, sidecarSettings } from './settings';
 import { Sidecar } from './sidecar';
+import { registerUi } from './ui';
 
 let sidecar: Sidecar | undefined;
 
@@ -21,8 +22,10 @@ export function activate(context: vscode.ExtensionContext): RopewalkApi {
     vscode.commands.registerCommand('ropewalk.stop', () => started.stop()),
     vscode.commands.registerCommand('ropewalk.showLog', () => started.log.show()),
   );
-  if (ownSettings(inspect()).enabled) void started.start();
-  return makeApi(started);
+  const ui = registerUi(context, started);
+  const api = makeApi(started, ui.views);
+  if (ownSettings(inspect()).enabled) void ui.ready().then(() => started.start());
+  return api;
 }
 
 /** Called by VS Code when the window closes: resolves once the sidecar's process has ended. */

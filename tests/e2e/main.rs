@@ -10,3 +10,4 @@ mod nvim;
 mod optional;
 mod servers;
 mod tools;
+mod vscode;

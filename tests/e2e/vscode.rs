@@ -1,0 +1,86 @@
+//! VS Code: the scenarios of `vscode/scenarios/*.mjs`, played in the real workbench (code-server) under a real browser.
+//!
+//! The driver starts one code-server and one Chromium for a file and gives each scenario a window of its own; it prints a
+//! verdict as JSON in its last line. Pictures of how each scenario ended are kept below the target folder.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::tools;
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/e2e/vscode");
+const PICTURES: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/vscode");
+
+/// Far beyond what the scenarios of a file take; the driver's own waits are shorter.
+const DEADLINE: Duration = Duration::from_mins(7);
+
+/// Two workbenches with their browsers at once are slower than one after the other.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Where the extension is that `tests/run` built, else where a developer builds it.
+fn extension() -> PathBuf {
+    #[expect(clippy::disallowed_methods, reason = "tests learn from the environment what is set up")]
+    let built = std::env::var("ROPEWALK_EXTENSION").ok().filter(|folder| !folder.is_empty());
+    let folder = built.map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("editors/vscode"), PathBuf::from);
+    let main = folder.join("dist/extension.js");
+    assert!(main.is_file(), "{} is missing: `tests/run editors` builds it", main.display());
+    folder
+}
+
+/// The folder of tools and the built extension, or `None` (with a line on why) where nothing is set up.
+#[expect(clippy::print_stdout, reason = "a test that is skipped says why")]
+fn set_up() -> Option<PathBuf> {
+    if !cfg!(target_os = "linux") {
+        println!("skipped: the workbench's processes are watched through /proc, which only Linux has");
+        return None;
+    }
+    tools::folder()
+}
+
+/// Plays all scenarios of a file, which have to be those named, and fails with what every failed one said.
+fn play(file: &str, scenarios: &[&str]) {
+    let Some(folder) = set_up() else { return };
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let node = tools::program(&folder, "node24/bin/node");
+    let (extension, tools) = (extension(), folder.to_string_lossy());
+    let environment = [
+        ("ROPEWALK_BIN", tools::SIDECAR),
+        ("ROPEWALK_EXTENSION", &*extension.to_string_lossy()),
+        ("ROPEWALK_KEEP", PICTURES),
+        ("ROPEWALK_TOOLS", &*tools),
+    ];
+    let driver = format!("{FOLDER}/driver.mjs");
+    let ended = tools::run(&node, &[&driver, &format!("{FOLDER}/scenarios/{file}.mjs")], &environment, DEADLINE);
+    let verdict: serde_json::Value =
+        serde_json::from_str(ended.stdout.lines().last().unwrap_or_default()).unwrap_or_default();
+    let results = verdict["results"].as_array().cloned().unwrap_or_default();
+    let failed: Vec<String> = results
+        .iter()
+        .filter(|result| result["ok"] != true)
+        .map(|result| format!("{}: {}", result["name"], result["detail"].as_str().unwrap_or_default()))
+        .collect();
+    assert!(
+        ended.status.success() && failed.is_empty(),
+        "{file}: {}\n{}\n{}",
+        if failed.is_empty() { "no verdict".to_owned() } else { failed.join("\n") },
+        ended.stdout,
+        ended.stderr,
+    );
+    let played: Vec<&str> = results.iter().filter_map(|result| result["name"].as_str()).collect();
+    assert_eq!(played, scenarios, "the scenarios of {file}.mjs");
+}
+
+/// One test a file, with the names of its scenarios.
+macro_rules! scenarios {
+    ($file:ident: $($scenario:ident),* $(,)?) => {
+        #[test]
+        fn $file() {
+            play(stringify!($file), &[$(stringify!($scenario)),*]);
+        }
+    };
+}
+
+scenarios! { calls:
+    a_project_is_opened_and_typed_in,
+}

@@ -1,0 +1,182 @@
+// One window of the workbench, used as a person uses it: keys, clicks, and what there is to see.
+
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+import { Host } from './host.mjs';
+import { DEADLINE, until } from './until.mjs';
+
+/** Matches a text that a person sees: part of it, or a regular expression. */
+export function matches(text, expected) {
+  return expected instanceof RegExp ? expected.test(text) : text.includes(expected);
+}
+
+export class Window {
+  constructor(server, page, folder) {
+    Object.assign(this, { server, page, folder });
+  }
+
+  static async open(server, context, folder) {
+    const page = await context.newPage();
+    const window = new Window(server, page, folder);
+    // Closing with unsaved documents asks; a person who closes the browser's window says yes.
+    page.on('dialog', (dialog) => dialog.accept().catch(() => {}));
+    await page.goto(`http://127.0.0.1:${server.port}/?folder=${encodeURIComponent(folder)}`);
+    await page.locator('.monaco-workbench').waitFor({ timeout: DEADLINE });
+    window.host = await Host.of(server.sockets, path.basename(folder));
+    return window;
+  }
+
+  /** Waits until our extension has come to life by itself and its sidecar runs. */
+  async ready() {
+    await this.until('the extension to be active', () =>
+      this.run((vscode) => vscode.extensions.getExtension('ropewalk.ropewalk')?.isActive),
+    );
+    return this.until('the sidecar', () => this.sidecar());
+  }
+
+  /** The pid of the sidecar, or undefined. */
+  sidecar() {
+    return this.server.sidecars().find((found) => found.program === this.server.sidecar)?.pid;
+  }
+
+  until(what, condition, deadline) {
+    return until(what, condition, deadline);
+  }
+
+  /** Runs a function of `(vscode, pane, ...values)` in the extension host. */
+  run(code, ...values) {
+    return this.host.run(code, ...values);
+  }
+
+  uri(name) {
+    return pathToFileURL(path.join(this.folder, name)).href;
+  }
+
+  async press(...keys) {
+    for (const key of keys) await this.page.keyboard.press(key);
+  }
+
+  async type(text) {
+    await this.page.keyboard.type(text);
+  }
+
+  /** Opens a file of the folder through the quick open box. */
+  async open(name) {
+    const box = await this.#box('Control+P');
+    await box.fill(name);
+    await this.#row(name).waitFor({ timeout: DEADLINE });
+    await this.press('Enter');
+    await this.focused(path.basename(name));
+  }
+
+  /** Waits until an editor with this name is shown and takes keys. */
+  async focused(name) {
+    await this.page.locator('.tab.active', { hasText: name }).first().waitFor({ timeout: DEADLINE });
+    await this.until(`the editor of ${name} to take keys`, () =>
+      this.page.evaluate(() => document.activeElement?.closest('.monaco-editor') !== null),
+    );
+  }
+
+  /** Runs a command by its title through the palette. */
+  async command(title) {
+    const box = await this.#box('F1');
+    await box.fill(`>${title}`);
+    await this.#row(title).waitFor({ timeout: DEADLINE });
+    await this.press('Enter');
+  }
+
+  async #box(key) {
+    const box = this.page.locator('.quick-input-widget input.input');
+    await this.until('the quick input', async () => {
+      if (await box.isVisible()) return true;
+      await this.press(key);
+      return box.waitFor({ timeout: 2000 }).then(() => true, () => false);
+    });
+    return box;
+  }
+
+  #row(text) {
+    return this.page.locator('.quick-input-list .monaco-list-row', { hasText: text }).first();
+  }
+
+  /** What a quick pick offers, once it is there. */
+  async offered() {
+    await this.page.locator('.quick-input-list .monaco-list-row').first().waitFor({ timeout: DEADLINE });
+    return this.page.locator('.quick-input-widget').innerText();
+  }
+
+  /** Chooses an entry of the quick pick that is open. */
+  async pick(label) {
+    await this.#row(label).waitFor({ timeout: DEADLINE });
+    await this.#row(label).click();
+  }
+
+  /** The lines of the active editor that are on the screen, as they look. */
+  async lines() {
+    return this.page.evaluate(() => {
+      const editors = [...document.querySelectorAll('.editor-group-container.active .monaco-editor')];
+      const editor = editors.find((found) => found.contains(document.activeElement)) ?? editors[0];
+      if (!editor) return [];
+      const lines = [...editor.querySelectorAll('.view-lines > .view-line')];
+      lines.sort((a, b) => parseFloat(a.style.top) - parseFloat(b.style.top));
+      return lines.map((line) => line.textContent.replaceAll('\u00a0', ' '));
+    });
+  }
+
+  /** Waits until the active editor shows a text. */
+  async shows(expected) {
+    return this.until(`the editor to show ${expected}`, async () => {
+      const text = (await this.lines()).join('\n');
+      return matches(text, expected) && text;
+    }).catch(async (error) => {
+      throw new Error(`${error.message}; it shows:\n${(await this.lines()).join('\n')}`);
+    });
+  }
+
+  /** Waits until some text is seen anywhere in the workbench, outside of webviews. */
+  async sees(expected) {
+    return this.until(`${expected} on the screen`, async () => {
+      const text = (await this.page.locator('.monaco-workbench').innerText()).replaceAll('\u00a0', ' ');
+      return matches(text, expected) && text;
+    });
+  }
+
+  /** The frame of the webview that shows a text. */
+  async frame(expected) {
+    return this.until(`a webview with ${expected}`, async () => {
+      for (const frame of this.page.frames()) {
+        // A frame that is being replaced shows nothing.
+        const text = await frame.evaluate(() => document.body?.innerText ?? '').catch(() => '');
+        if (frame !== this.page.mainFrame() && matches(text, expected)) return frame;
+      }
+      return undefined;
+    });
+  }
+
+  /** The text of a document, as the extension host has it, and its version, line ends and whether it is unsaved. */
+  document(uri) {
+    return this.run((vscode, _pane, uri) => {
+      const found = vscode.workspace.textDocuments.find((document) => document.uri.toString() === vscode.Uri.parse(uri).toString());
+      return found && { text: found.getText(), version: found.version, eol: found.eol, dirty: found.isDirty };
+    }, uri);
+  }
+
+  async screenshot(file) {
+    await this.page.screenshot({ path: file });
+  }
+
+  /** Closes the window as a person does, and waits until its extension host and its sidecar are gone. */
+  async close() {
+    const { pid } = this.host;
+    const closed = new Promise((resolve) => this.page.once('close', resolve));
+    await this.page.close({ runBeforeUnload: true });
+    await closed;
+    this.host.close();
+    await this.until('the extension host to end', () => !this.server.watch.look().some((found) => found.pid === pid));
+    await this.until('the sidecar and its children to end', () => this.server.sidecars().length === 0).catch((error) => {
+      const left = this.server.sidecars().map((found) => `${found.pid} ${found.commandLine}`);
+      throw new Error(`${error.message}; left are:\n${left.join('\n')}`);
+    });
+  }
+}

@@ -1,6 +1,5 @@
 // The settings: the person's own alone go to the sidecar. What a workspace says is left out, whatever it says; a project
 // tightens by its file `.ropewalk/settings.json`, which the sidecar reads by itself.
-import type * as vscode from 'vscode';
 
 /** Settings that are about the program, not for it. */
 export const OWN_KEYS = ['arguments', 'enabled', 'environment', 'path'] as const;
@@ -60,9 +59,4 @@ export function sidecarKeys(manifest: unknown): string[] {
     .flatMap((group) => Object.keys(group.properties ?? {}))
     .map((name) => name.replace(/^ropewalk\./, ''))
     .filter((name) => ![...OWN_KEYS, ...UI_KEYS].some((own) => own === name));
-}
-
-/** Reads settings of a section in the way of `inspect` above. */
-export function inspector(configuration: vscode.WorkspaceConfiguration): (key: string) => Inspected | undefined {
-  return (key) => configuration.inspect(key);
 }

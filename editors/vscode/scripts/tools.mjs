@@ -75,6 +75,8 @@ export function declared(tools, plain) {
       displayName: titles.get(name) ?? name,
       toolReferenceName: PREFIX + name,
       canBeReferencedInPrompt: true,
+      // VS Code lists what is declared, whether anybody runs it or not; src/models/tools.ts says which are there.
+      when: `ropewalk.tool.${name}`,
       icon: `$(${ICONS[name] ?? 'tools'})`,
       userDescription: sentence(description),
       modelDescription: renamed(description),

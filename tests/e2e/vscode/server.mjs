@@ -12,6 +12,7 @@ const HERE = import.meta.dirname;
 
 /** What every window is set to, so that only what a scenario does happens. */
 export const SETTINGS = {
+  'chat.commandCenter.enabled': false,
   'editor.autoClosingBrackets': 'never',
   'editor.autoClosingQuotes': 'never',
   'editor.autoIndent': 'none',
@@ -37,6 +38,7 @@ export const SETTINGS = {
   'update.mode': 'none',
   'window.restoreWindows': 'none',
   'workbench.colorTheme': 'Default Dark Modern',
+  'workbench.editor.empty.hint': 'hidden',
   'workbench.enableExperiments': false,
   'workbench.secondarySideBar.defaultVisibility': 'hidden',
   'workbench.startupEditor': 'none',
@@ -156,7 +158,7 @@ export class Server {
     return left.map(({ pid, program }) => `${pid} ${program}`);
   }
 
-  /** The ends of the logs that tell what went wrong, each with its name. */
+  /** The ends of the latest logs that may tell what went wrong, each with its name. */
   logs() {
     const found = [];
     const visit = (folder) => {
@@ -170,6 +172,6 @@ export class Server {
     if (existsSync(logs)) visit(logs);
     found.sort((a, b) => statSync(a).mtimeMs - statSync(b).mtimeMs);
     found.unshift(path.join(this.root, 'code-server.log'));
-    return found.map((file) => `${path.relative(this.root, file)} ends with:\n${readFileSync(file, 'utf8').slice(-3000)}`);
+    return found.slice(-3).map((file) => `${path.relative(this.root, file)} ends with:\n${readFileSync(file, 'utf8').slice(-2000)}`);
   }
 }

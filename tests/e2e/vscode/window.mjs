@@ -29,9 +29,10 @@ export class Window {
 
   /** Waits until our extension has come to life by itself and its sidecar runs. */
   async ready() {
-    await this.until('the extension to be active', () =>
-      this.run((vscode) => vscode.extensions.getExtension('ropewalk.ropewalk')?.isActive),
-    );
+    const isActive = (vscode) => vscode.extensions.getExtension('ropewalk.ropewalk').isActive;
+    await this.until('the extension to be active', () => this.run(isActive));
+    // One that failed counts as active as well; this says why.
+    await this.run(async (_vscode, pane) => void (await pane.api()));
     return this.until('the sidecar', () => this.sidecar());
   }
 
@@ -61,13 +62,22 @@ export class Window {
     await this.page.keyboard.type(text);
   }
 
-  /** Opens a file of the folder through the quick open box. */
-  async open(name) {
+  /** Opens a file of the folder through the quick open box; with `editor: false` it is no text that takes keys. */
+  async open(name, { editor = true } = {}) {
     const box = await this.#box('Control+P');
     await box.fill(name);
-    await this.#row(name).waitFor({ timeout: DEADLINE });
-    await this.press('Enter');
-    await this.focused(path.basename(name));
+    await this.pick(path.basename(name));
+    if (editor) await this.focused(path.basename(name));
+  }
+
+  /** Closes every editor without saving. */
+  async tidy() {
+    await this.press('Escape');
+    await this.run(async (vscode) => {
+      while (vscode.window.tabGroups.activeTabGroup.activeTab) {
+        await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
+      }
+    });
   }
 
   /** Waits until an editor with this name is shown and takes keys. */
@@ -82,8 +92,7 @@ export class Window {
   async command(title) {
     const box = await this.#box('F1');
     await box.fill(`>${title}`);
-    await this.#row(title).waitFor({ timeout: DEADLINE });
-    await this.press('Enter');
+    await this.pick(title);
   }
 
   async #box(key) {
@@ -96,8 +105,10 @@ export class Window {
     return box;
   }
 
-  #row(text) {
-    return this.page.locator('.quick-input-list .monaco-list-row', { hasText: text }).first();
+  /** The entry of a quick pick whose label is exactly this. */
+  #row(label) {
+    const name = this.page.locator('.label-name').getByText(label, { exact: true });
+    return this.page.locator('.quick-input-list .monaco-list-row').filter({ has: name }).first();
   }
 
   /** What a quick pick offers, once it is there. */

@@ -11,6 +11,9 @@ import { chosen, PREFIX } from './choice';
 import { confirmation } from './confirm';
 import { parts, text } from './parts';
 
+/** So long (ms) a call that woke the extension waits for the sidecar. */
+const START_MS = 15_000;
+
 /** The names of our tools that package.json declares, without their prefix. */
 function declared(context: vscode.ExtensionContext): string[] {
   const { contributes } = context.extension.packageJSON as { contributes?: { languageModelTools?: { name: string }[] } };
@@ -26,6 +29,17 @@ export function registerLanguageModelTools(context: vscode.ExtensionContext, sid
   const preparations = new Preparations();
   const registered = new Map<string, vscode.Disposable>();
 
+  /** A call can be what wakes the extension: it waits for the sidecar's first start. */
+  const begun = new Promise<void>((resolve) => {
+    const limit = setTimeout(resolve, START_MS);
+    const listening = sidecar.onDidChangeState((state) => {
+      if (state === 'starting') return;
+      clearTimeout(limit);
+      listening.dispose();
+      resolve();
+    });
+  });
+
   const sessionOf = (options: unknown): string => {
     const { sessionId, fresh, closed } = chats.sessionOf(chatOf(options));
     for (const old of closed) void sidecar.request('ropewalk/closeSession', { sessionId: old }).catch(() => {});
@@ -35,6 +49,7 @@ export function registerLanguageModelTools(context: vscode.ExtensionContext, sid
 
   const tool = (name: string): vscode.LanguageModelTool<object> => ({
     async prepareInvocation(options, token) {
+      await begun;
       const sessionId = sessionOf(options);
       const preview = await sidecar.request('ropewalk/previewCall', { sessionId, name, arguments: options.input }, token);
       const confirm = confirmation(preview, named);
@@ -69,25 +84,34 @@ export function registerLanguageModelTools(context: vscode.ExtensionContext, sid
     },
   });
 
+  /** For the `when` of its declaration: VS Code lists what is declared, whether it is registered or not. */
+  const list = (name: string, listed: boolean) => vscode.commands.executeCommand('setContext', `ropewalk.tool.${name}`, listed);
+
   const drop = () => {
     for (const registration of registered.values()) registration.dispose();
     registered.clear();
   };
 
+  /** What the sidecar had when it was asked last; before that, everything counts as there. */
+  let there: Set<string> | undefined;
   /** Registers what is wanted and there, and takes back what is not any more. */
   const follow = async () => {
-    if (sidecar.state !== 'running') return drop();
+    if (sidecar.state === 'running') {
+      const { tools } = await sidecar.request('ropewalk/listTools', { includeDeferred: true });
+      there = new Set(tools.map((it) => (it as { name: string }).name));
+    }
     const setting = vscode.workspace.getConfiguration('ropewalk').get<unknown>('languageModelTools', 'default');
-    const { tools } = await sidecar.request('ropewalk/listTools', { includeDeferred: true });
-    const there = new Set(tools.map((it) => (it as { name: string }).name));
-    const wanted = new Set(chosen(setting, declared(context).filter((name) => there.has(name))));
+    const wanted = new Set(chosen(setting, declared(context).filter((name) => there?.has(name) ?? true)));
     for (const [name, registration] of registered) {
       if (wanted.has(name)) continue;
       registration.dispose();
       registered.delete(name);
+      void list(name, false);
     }
     for (const name of wanted) {
-      if (!registered.has(name)) registered.set(name, vscode.lm.registerTool(PREFIX + name, tool(name)));
+      if (registered.has(name)) continue;
+      registered.set(name, vscode.lm.registerTool(PREFIX + name, tool(name)));
+      void list(name, true);
     }
   };
   let queue = Promise.resolve();

@@ -65,8 +65,8 @@ const WELCOME = [
 const MENUS = {
   'editor/title': [
     ['acceptEdited', 'resourceScheme == ropewalk-edit', 'navigation@1'],
-    ['previousChange', 'ropewalk.fileHasChanges || ropewalk.fileHasProposals', 'navigation@2'],
-    ['nextChange', 'ropewalk.fileHasChanges || ropewalk.fileHasProposals', 'navigation@3'],
+    ['previousChange', '!isInDiffEditor && ropewalk.fileHasChanges || !isInDiffEditor && ropewalk.fileHasProposals', 'navigation@2'],
+    ['nextChange', '!isInDiffEditor && ropewalk.fileHasChanges || !isInDiffEditor && ropewalk.fileHasProposals', 'navigation@3'],
     ['refreshOutput', 'resourceScheme == ropewalk-output', 'navigation@1'],
     ['keepFile', 'ropewalk.fileHasChanges', '1_ropewalk@1'],
     ['undoFile', 'ropewalk.fileHasChanges', '1_ropewalk@2'],

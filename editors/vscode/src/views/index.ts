@@ -7,7 +7,7 @@ import type { Sidecar } from '../sidecar';
 import { after, announced, type Call, type Calls, duration, look, lost, NONE } from './calls';
 import { Outputs } from './outputs';
 import { EntryTree } from './tree';
-import { changeEntries, type Entry, jobEntries, proposalEntries, todoEntries } from './trees';
+import { changeEntries, counted, type Entry, jobEntries, proposalEntries, todoEntries } from './trees';
 
 /** What other parts tell the side view. */
 export interface Views {
@@ -46,15 +46,15 @@ export function registerViews(context: vscode.ExtensionContext, sidecar: Sidecar
   const asks = () => [...approvals.values()].reduce((sum, count) => sum + count, 0);
   const callTree = new EntryTree('ropewalk.calls', () => [...[...calls.running].reverse(), ...calls.ended].map(callEntry), () => ({
     value: asks(),
-    tooltip: `${asks()} calls wait for your answer`,
+    tooltip: asks() === 1 ? 'a call waits for your answer' : `${asks()} calls wait for your answer`,
   }));
   const changeTree = new EntryTree('ropewalk.changes', () => changeEntries(store.waiting, named), () => ({
     value: store.waiting.changes.length,
-    tooltip: `${store.waiting.changes.length} changes to keep or undo`,
+    tooltip: `${counted(store.waiting.changes.length, 'change')} to keep or undo`,
   }));
   const proposalTree = new EntryTree('ropewalk.proposals', () => proposalEntries(store.waiting, named), () => ({
     value: store.waiting.proposals.length,
-    tooltip: `${store.waiting.proposals.length} proposals to accept or reject`,
+    tooltip: `${counted(store.waiting.proposals.length, 'proposal')} to accept or reject`,
   }));
   const jobTree = new EntryTree('ropewalk.jobs', () => jobEntries(jobs));
   const todoTree = new EntryTree('ropewalk.todos', () => todoEntries(todos));

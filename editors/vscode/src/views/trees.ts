@@ -33,7 +33,8 @@ function grouped<T>(items: readonly T[], by: (item: T) => string): [string, T[]]
 }
 
 const sorted = <T>(groups: [string, T][]) => [...groups].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-const counted = (count: number, one: string) => `${count} ${one}${count === 1 ? '' : 's'}`;
+/** `1 change`, `2 changes` */
+export const counted = (count: number, one: string) => `${count} ${one}${count === 1 ? '' : 's'}`;
 
 function firstWords(text: string): string {
   const line = text.split(/[\r\n]+/).find((it) => it.trim() !== '')?.trim() ?? '';

@@ -7,14 +7,14 @@ export function request(code, method, params = {}) {
 
 /** Runs a call and waits for its result. */
 export function call(code, name, args, more = {}) {
-  return request(code, 'ropewalk/callTool', { name, arguments: args, ...more });
+  return code.run(async (_vscode, pane, params) => (await pane.api()).call(params), { name, arguments: args, ...more });
 }
 
 /** Begins a call that waits for somebody; `ended` has its result. */
 export async function begin(code, callId, name, args, more = {}) {
   const params = { callId, name, arguments: args, ...more };
   await code.run(
-    async (_vscode, pane, params) => pane.begin(params.callId, (await pane.api()).request('ropewalk/callTool', params)),
+    async (_vscode, pane, params) => pane.begin(params.callId, (await pane.api()).call(params)),
     params,
   );
 }

@@ -48,7 +48,8 @@ class Play {
     if (this.rig.shared?.page.isClosed() !== false) {
       this.rig.shared = await this.open({}, { folder: this.folder({}, SHARED) });
       this.windows.pop();
-    } else await this.rig.shared.tidy();
+    }
+    await this.rig.shared.tidy();
     return this.rig.shared;
   }
 

@@ -58,8 +58,9 @@ export class Window {
     for (const key of keys) await this.page.keyboard.press(key);
   }
 
-  async type(text) {
-    await this.page.keyboard.type(text);
+  /** Types a text, each key so long after the one before (ms). */
+  async type(text, delay = 0) {
+    await this.page.keyboard.type(text, { delay });
   }
 
   /** Opens a file of the folder through the quick open box; with `editor: false` it is no text that takes keys. */

@@ -164,3 +164,38 @@ export async function an_agent_is_run_by_a_model_of_the_editor(play) {
   assert.ok(asked[0].tools.includes('edit'));
   assert.match(asked[1].said.join('\n'), /notes\.txt/);
 }
+
+export async function the_bridge_is_an_mcp_server_where_the_person_wants_it(play) {
+  const code = await play.open({ 'notes.txt': 'one\n' }, { settings: { 'ropewalk.mcpServer': true } });
+  await code.command('MCP: List Servers');
+  await code.until('the server in the list', async () => (await code.offered()).includes('Ropewalk'));
+}
+
+export async function an_extensions_own_tool_is_run_and_registered_again(play) {
+  const code = await play.open({ 'notes.txt': 'one\n' });
+  await code.run(async (_vscode, pane) => {
+    const tool = {
+      name: 'open_tickets', description: 'Lists the open tickets of a project.', annotations: { readOnlyHint: true },
+      inputSchema: { type: 'object', properties: { project: { type: 'string' } }, required: ['project'] },
+      run({ project }, { sessionId }) {
+        if (project === 'none') throw new Error('There is no such project.');
+        return `No ticket of ${project} is open (${sessionId}).`;
+      },
+    };
+    pane.tools = (await pane.api()).registerTools([tool]);
+  });
+  const ask = (project) =>
+    code.run(async (_vscode, pane, project) => (await pane.api()).call({ sessionId: 's', name: 'open_tickets', arguments: { project } }), project);
+  assert.deepEqual(await code.run((_vscode, pane) => pane.tools.tools), [{ name: 'open_tickets', status: 'registered' }]);
+  assert.match((await ask('rope')).content[0].text, /No ticket of rope is open \(s\)\./);
+  const failed = await ask('none');
+  assert.equal(failed.isError, true);
+  assert.match(failed.content[0].text, /There is no such project\./);
+  const before = code.sidecar();
+  process.kill(before, 'SIGKILL');
+  await code.until('another sidecar', () => ![before, undefined].includes(code.sidecar()));
+  await code.until('the sidecar to run', () => code.run(async (_vscode, pane) => (await pane.api()).state === 'running'));
+  assert.match((await ask('rope')).content[0].text, /No ticket of rope is open \(s\)\./);
+  await code.run((_vscode, pane) => pane.tools.dispose());
+  assert.equal((await ask('rope')).isError, true);
+}

@@ -81,6 +81,17 @@ macro_rules! scenarios {
     };
 }
 
-scenarios! { calls:
-    a_project_is_opened_and_typed_in,
+scenarios! { documents:
+    a_cell_of_a_notebook,
+    a_person_types_while_calls_edit,
+    an_edit_is_one_step_of_undo,
+    an_unsaved_buffer_is_read_and_edited,
+    an_untitled_document,
+    columns_behind_an_emoji,
+    lines_end_as_they_did,
+}
+
+scenarios! { life:
+    a_sidecar_that_is_killed_comes_again,
+    the_sidecar_comes_with_the_window_and_goes_with_it,
 }

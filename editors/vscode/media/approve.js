@@ -1,28 +1,33 @@
 // The script of the page that asks for consent. Keys and clicks count for nothing for the first 300 ms after the page
-// is shown, and after it gets the keyboard: they were meant for something else.
+// is shown, nor do keys after it gets the keyboard: they were meant for something else.
 (function () {
   'use strict';
   const vscode = acquireVsCodeApi();
   const GUARD_MS = 300;
   const single = document.body.dataset.single === 'true';
   const answers = new Map();
-  let from = performance.now() + GUARD_MS;
+  const shown = performance.now() + GUARD_MS;
+  let keys = shown;
   let sent = false;
 
-  const early = () => performance.now() < from;
-  const stop = (event) => {
-    if (!early()) return;
+  const early = () => performance.now() < shown;
+  const swallow = (event) => {
     event.preventDefault();
     event.stopImmediatePropagation();
   };
-  for (const kind of ['keydown', 'keypress', 'keyup', 'click', 'mousedown', 'beforeinput'])
-    window.addEventListener(kind, stop, { capture: true });
+  for (const kind of ['mousedown', 'click', 'beforeinput'])
+    window.addEventListener(kind, (event) => early() && swallow(event), { capture: true });
+  for (const kind of ['keydown', 'keypress', 'keyup'])
+    window.addEventListener(kind, (event) => performance.now() < keys && swallow(event), { capture: true });
 
+  // Who comes by the keyboard finds the no; who comes by the mouse is where they clicked.
   const first = () => document.querySelector(single ? '.call [data-consent="deny"]' : '[data-all="deny"]');
   const welcome = () => {
-    from = Math.max(from, performance.now() + GUARD_MS);
-    const active = document.activeElement;
-    if (!active || active === document.body) first().focus({ preventScroll: true });
+    keys = Math.max(keys, performance.now() + GUARD_MS);
+    setTimeout(() => {
+      const active = document.activeElement;
+      if (document.hasFocus() && (!active || active === document.body)) first().focus({ preventScroll: true });
+    }, 50);
   };
   window.addEventListener('focus', welcome);
   if (document.hasFocus()) welcome();

@@ -83,10 +83,10 @@ export function forwardDiagnostics(sidecar: Sidecar): vscode.Disposable {
     for (const [source, problems] of changed) send(uri.toString(), source, problems, document?.version ?? null, false);
   };
 
-  const pull = async ({ uri }: DocumentParams): Promise<null> => {
-    const document = openDocument(uri);
+  const pull = async (document: vscode.TextDocument): Promise<null> => {
     const source = askable(document);
     if (!source) return null;
+    const uri = document.uri.toString();
     try {
       const answer = await ask(document, source);
       if (answer) send(uri, source, answer.problems, answer.version, true);
@@ -95,7 +95,7 @@ export function forwardDiagnostics(sidecar: Sidecar): vscode.Disposable {
     }
     return null;
   };
-  sidecar.onRequest('ropewalk/pullDiagnostics', pull);
+  sidecar.onRequest('ropewalk/pullDiagnostics', ({ uri }: DocumentParams) => pull(openDocument(uri)));
 
   return vscode.Disposable.from(
     vscode.languages.onDidChangeDiagnostics(({ uris }) => {
@@ -110,6 +110,8 @@ export function forwardDiagnostics(sidecar: Sidecar): vscode.Disposable {
       ledger.forget(document.uri.toString());
       tellSources(document);
       forward(document.uri, document);
+      // What was so before the first edit; for those on the screen VS Code asks the server anyway.
+      if (vscode.window.visibleTextEditors.some((editor) => editor.document === document)) void pull(document);
     }),
     sidecar.onDidChangeState((state) => {
       // What is known is told while the documents are opened, after that of the files that are not.

@@ -1,7 +1,7 @@
 // `ropewalk/ask` and `ropewalk/elicit`: asks the person what a model or an MCP server wants to know, step by step.
 //
 // Such a question takes the keyboard. So it waits until the person has stopped typing for a moment, or asks for it; and
-// an answer within the first 300 ms counts for nothing.
+// a key that was meant for the text counts for nothing.
 import * as vscode from 'vscode';
 import type { AskParams, AskResult, ElicitAnswer, ElicitParams } from '../protocol';
 import type { Sidecar } from '../sidecar';
@@ -21,8 +21,11 @@ interface Item extends vscode.QuickPickItem {
   readonly place?: number;
 }
 
-/** A line of the question itself among the options. */
-const lineItem = (label: string): Item => ({ label, kind: vscode.QuickPickItemKind.Separator });
+/** An answer within this time after it was asked for (ms) was meant for something else; it takes a while to be shown. */
+const EARLY_MS = GUARD_MS + 300;
+
+/** A line of the question itself above the options; choosing it does nothing. */
+const lineItem = (label: string): Item => ({ label, alwaysShow: true });
 
 interface Turn {
   readonly token: vscode.CancellationToken;
@@ -179,12 +182,17 @@ export class Questions implements vscode.Disposable {
       ({ label, description }, index): Item => ({ label: visible(label), ...(description ? { detail: oneLine(description) } : {}), place: index }),
     );
     const own: Item[] = step.custom ? [{ label: 'Answer in your own words...', place: -1 }] : [];
-    input.items = [...(long ? wrapped(step.question, LINE).map(lineItem) : []), ...options, ...own];
+    // Since 1.108 VS Code shows a prompt that may be of any length; before, a long question is put above the options.
+    const prompted = input as { prompt?: string };
+    const above = 'prompt' in input ? [] : long ? wrapped(step.question, LINE).map(lineItem) : [];
+    if ('prompt' in input) prompted.prompt = visible(step.question);
+    input.items = [...above, ...options, ...own];
     input.canSelectMany = step.multiple;
-    input.placeholder = long ? 'Choose, or press Escape to close the question' : oneLine(step.question);
+    input.placeholder =
+      'prompt' in input || long ? 'Choose, or press Escape to close the question' : oneLine(step.question);
     input.matchOnDetail = true;
     if (step.multiple) input.selectedItems = input.items.filter((item) => item.place !== undefined && before?.selected.includes(item.place));
-    // Nothing is chosen by a key that was meant for something else; see also `open`.
+    input.activeItems = options.slice(0, 1);
     return this.open(input, step, place, total, token, () => {
       const chosen = (step.multiple ? input.selectedItems : input.selectedItems.slice(0, 1)).flatMap((item) => item.place ?? []);
       if (!step.multiple && chosen.length === 0) return undefined;
@@ -223,7 +231,7 @@ export class Questions implements vscode.Disposable {
     const asks = step.options.length > 0 && judge !== undefined;
     input.buttons = [...(place > 0 || asks ? [vscode.QuickInputButtons.Back] : []), ...(step.optional ? [skip] : [])];
     return new Promise((resolve) => {
-      const from = Date.now() + GUARD_MS;
+      const from = Date.now() + EARLY_MS;
       const end = (ended: Ended) => {
         taken.dispose();
         this.reveal = undefined;

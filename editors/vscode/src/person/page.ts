@@ -20,7 +20,7 @@ function diffClass(line: string): string {
   if (line.startsWith('@@')) return 'hunk';
   if (line.startsWith('+')) return 'added';
   if (line.startsWith('-')) return 'removed';
-  return 'same';
+  return line.startsWith('\\') ? 'note' : 'same';
 }
 
 /** A diff, line by line, whole. Where a hunk ends is counted, so that no content can pass for a header. */

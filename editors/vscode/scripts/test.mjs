@@ -9,7 +9,7 @@ const names = process.argv.slice(2);
 const files = readdirSync(`${root}/test`)
   .filter((name) => name.endsWith('.test.ts') && (names.length === 0 || names.some((wanted) => name.includes(wanted))))
   .sort();
-rmSync(`${root}/out`, { recursive: true, force: true });
+rmSync(`${root}/out/test`, { recursive: true, force: true });
 await build({
   absWorkingDir: root,
   entryPoints: files.map((name) => `test/${name}`),

@@ -1,9 +1,11 @@
 // The settings: the person's own alone go to the sidecar. What a workspace says is left out, whatever it says; a project
 // tightens by its file `.ropewalk/settings.json`, which the sidecar reads by itself.
-import type * as vscode from 'vscode';
 
 /** Settings that are about the program, not for it. */
 export const OWN_KEYS = ['arguments', 'enabled', 'environment', 'path'] as const;
+
+/** The names of further settings that are the extension's own: review, side view and models. */
+export const UI_KEYS = ['agentModel', 'agentRounds', 'languageModelTools', 'mcpServer', 'review.codeLens', 'review.removedText'] as const;
 
 /** What the extension itself is told. */
 export interface OwnSettings {
@@ -56,10 +58,5 @@ export function sidecarKeys(manifest: unknown): string[] {
   return (groups ?? [])
     .flatMap((group) => Object.keys(group.properties ?? {}))
     .map((name) => name.replace(/^ropewalk\./, ''))
-    .filter((name) => !OWN_KEYS.some((own) => own === name));
-}
-
-/** Reads settings of a section in the way of `inspect` above. */
-export function inspector(configuration: vscode.WorkspaceConfiguration): (key: string) => Inspected | undefined {
-  return (key) => configuration.inspect(key);
+    .filter((name) => ![...OWN_KEYS, ...UI_KEYS].some((own) => own === name));
 }

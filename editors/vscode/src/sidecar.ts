@@ -79,6 +79,12 @@ export class Sidecar implements vscode.Disposable {
   private readonly stateChanged = new vscode.EventEmitter<SidecarState>();
   /** Fires after `state` has changed. */
   readonly onDidChangeState = this.stateChanged.event;
+  private readonly opened = new vscode.EventEmitter<vscode.TextDocument>();
+  /** Fires when the sidecar has been told that a document is open: in each run once for those that are already. */
+  readonly onDidOpen = this.opened.event;
+  private readonly closed = new vscode.EventEmitter<vscode.TextDocument>();
+  /** Fires when the sidecar has been told that a document is closed. */
+  readonly onDidClose = this.closed.event;
   private now: SidecarState = 'stopped';
   private run: Run | undefined;
   private crashes: Crashes = { at: [] };
@@ -162,7 +168,8 @@ export class Sidecar implements vscode.Disposable {
   notify<M extends keyof Notifications>(method: M, params: Notifications[M]): void;
   notify(method: string, params: unknown): void;
   notify(method: string, params: unknown): void {
-    if (this.now !== 'running' || !this.run) return;
+    // The client runs a little earlier than `state` says so: from when it opens the documents.
+    if (!this.run?.client.isRunning()) return;
     this.run.client.sendNotification(method, params).catch((error: unknown) => {
       this.log.warn(`${method} was not sent: ${String(error)}`);
     });
@@ -205,7 +212,7 @@ export class Sidecar implements vscode.Disposable {
   async shutdown(): Promise<void> {
     this.disposed = true;
     await this.stop();
-    this.stateChanged.dispose();
+    for (const emitter of [this.stateChanged, this.opened, this.closed]) emitter.dispose();
     for (const emitter of this.events.values()) emitter.dispose();
     this.log.dispose();
   }
@@ -302,6 +309,14 @@ export class Sidecar implements vscode.Disposable {
         closed: () => ({ action: CloseAction.DoNotRestart, handled: true }),
       },
       middleware: {
+        didOpen: async (document, next) => {
+          await next(document);
+          this.opened.fire(document);
+        },
+        didClose: async (document, next) => {
+          await next(document);
+          this.closed.fire(document);
+        },
         // What VS Code merges from a project's settings is never handed out; see settings.ts.
         workspace: { configuration: (params) => params.items.map(() => null) },
       },

@@ -138,7 +138,7 @@ export function summary(kind: HunkKind, before: string, after: string): string {
     case 'changed':
       if (from === 0) return `${plural(to, 'line')} added`;
       if (to === 0) return `${plural(from, 'line')} removed`;
-      return `${plural(from, 'line')} became ${to}`;
+      return from === to ? `${plural(from, 'line')} changed` : `${plural(from, 'line')} became ${to}`;
   }
 }
 

@@ -38,6 +38,7 @@ export const SETTINGS = {
   'update.mode': 'none',
   'window.restoreWindows': 'none',
   'workbench.colorTheme': 'Default Dark Modern',
+  'workbench.editor.useModal': 'off',
   'workbench.editor.empty.hint': 'hidden',
   'workbench.enableExperiments': false,
   'workbench.secondarySideBar.defaultVisibility': 'hidden',

@@ -4,7 +4,7 @@ import * as vscode from 'vscode';
 import { words } from '../named';
 import type { CallParams, Content, RunAgentParams, RunAgentResult, SampleAnswer, SampleParams } from '../protocol';
 import type { Sidecar } from '../sidecar';
-import type { Views } from '../views';
+import { followed, type Views } from '../views';
 import { MOST } from './choice';
 import { type Model, type Piece, run, type Tool, type Tools, type Turn } from './loop';
 import { parts } from './parts';
@@ -78,8 +78,8 @@ function toolPort(sidecar: Sidecar, views: Views, sessionId: string, turnId: str
     },
     async run(calls) {
       const named: CallParams[] = calls.map(({ name, input }) => ({ callId: `${turnId}.${(made += 1)}`, name, arguments: input }));
-      for (const { callId, name, arguments: input } of named) views.announce(sessionId, callId ?? '', name ?? '', input);
-      const { results } = await sidecar.request('ropewalk/callTools', { sessionId, turnId, calls: named }, token);
+      const send = async () => (await sidecar.request('ropewalk/callTools', { sessionId, turnId, calls: named }, token)).results;
+      const results = await followed(views, sessionId, named, send);
       return results.map(({ content, isError }, at) => ({ callId: calls[at]?.callId ?? '', content, isError }));
     },
   };

@@ -104,6 +104,7 @@ scenarios! { hunks:
 }
 
 scenarios! { models:
+    a_change_that_became_another_one_is_asked_about_again,
     a_models_edit_of_a_dirty_buffer_is_asked_about_once,
     a_models_edit_that_the_person_does_not_want_is_not_made,
     a_rule_that_says_no_fails_the_invocation_with_its_reason,

@@ -199,3 +199,29 @@ export async function an_extensions_own_tool_is_run_and_registered_again(play) {
   await code.run((_vscode, pane) => pane.tools.dispose());
   assert.equal((await ask('rope')).isError, true);
 }
+
+export async function a_change_that_became_another_one_is_asked_about_again(play) {
+  const settings = { 'ropewalk.permissions': { mode: 'review' } };
+  const code = await play.open({ 'notes.txt': 'one\ntwo\n' }, { settings });
+  await code.open('notes.txt');
+  await tools(code);
+  await model(code, [[{ name: 'ropewalk_edit', input: { file_path: 'notes.txt', old_string: 'two', new_string: 'zwei' } }]]);
+  await countQuestions(code);
+  await agent(code, 'Say it in German.');
+  const dialog = code.page.locator('.monaco-dialog-box');
+  await dialog.waitFor({ timeout: 20000 });
+  // Somebody changes the very line while the person looks at the dialogue: what they see is not what would be done.
+  await code.run(async (vscode) => {
+    const { document } = vscode.window.activeTextEditor;
+    const edit = new vscode.WorkspaceEdit();
+    edit.insert(document.uri, new vscode.Position(1, 3), ', and more');
+    await vscode.workspace.applyEdit(edit);
+  });
+  await dialog.locator('.monaco-button', { hasText: 'Yes' }).first().click();
+  await code.until('the question of the sidecar', () => code.run((_vscode, pane) => pane.questions > 0));
+  assert.equal((await code.document(code.uri('notes.txt'))).text, 'one\ntwo, and more\n');
+  await request(code, 'ropewalk/cancel', { sessionId: 'vscode' });
+  const { error } = await ended(code);
+  assert.match(error ?? '', /cancel/i);
+  assert.equal((await code.document(code.uri('notes.txt'))).text, 'one\ntwo, and more\n');
+}

@@ -53,6 +53,11 @@ class Play {
     return this.rig.shared;
   }
 
+  /** What is on the disk of a file of this scenario's own folder. */
+  read(name) {
+    return readFileSync(path.join(this.rig.root, this.name, name), 'utf8');
+  }
+
   /** The name, within the shared folder, of a file of this scenario. */
   file(name) {
     return `${this.name}/${name}`;

@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 /** How long anything may take before the scenario fails (ms); a loaded machine with two cores is slow. */
-export const DEADLINE = 20000;
+export const DEADLINE = 30000;
 
 /** Waits until `condition` gives something true, and gives that. */
 export async function until(what, condition, deadline = DEADLINE) {

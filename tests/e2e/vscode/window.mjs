@@ -18,6 +18,7 @@ export class Window {
 
   static async open(server, context, folder) {
     const page = await context.newPage();
+    page.setDefaultTimeout(DEADLINE);
     const window = new Window(server, page, folder);
     // Closing with unsaved documents asks; a person who closes the browser's window says yes.
     page.on('dialog', (dialog) => dialog.accept().catch(() => {}));
@@ -65,9 +66,7 @@ export class Window {
 
   /** Opens a file of the folder through the quick open box; with `editor: false` it is no text that takes keys. */
   async open(name, { editor = true } = {}) {
-    const box = await this.#box('Control+P');
-    await box.fill(name);
-    await this.pick(path.basename(name));
+    await this.#choose('Control+P', name, path.basename(name));
     if (editor) await this.focused(path.basename(name));
   }
 
@@ -91,19 +90,26 @@ export class Window {
 
   /** Runs a command by its title through the palette. */
   async command(title) {
-    const box = await this.#box('F1');
-    await box.fill(`>${title}`);
-    await this.pick(title);
+    await this.#choose('F1', `>${title}`, title);
   }
 
-  async #box(key) {
+  /** Opens the quick input by a key, types into it and takes the entry with this label. */
+  async #choose(key, text, label) {
     const box = this.page.locator('.quick-input-widget input.input');
-    await this.until('the quick input', async () => {
-      if (await box.isVisible()) return true;
-      await this.press(key);
-      return box.waitFor({ timeout: 2000 }).then(() => true, () => false);
+    const row = this.#row(label);
+    // One that is about to close, or that another takes the place of, has to be opened once more.
+    await this.until(`the entry ${label} of the quick input`, async () => {
+      try {
+        if (!(await box.isVisible())) await this.press(key);
+        await box.fill(text, { timeout: 2000 });
+        await row.click({ timeout: 3000 });
+        return true;
+      } catch {
+        await this.press('Escape');
+        return false;
+      }
     });
-    return box;
+    await box.waitFor({ state: 'hidden' }).catch(() => {});
   }
 
   /** The entry of a quick pick whose label is exactly this. */
@@ -118,12 +124,6 @@ export class Window {
     return this.page.locator('.quick-input-widget').innerText();
   }
 
-  /** Chooses an entry of the quick pick that is open. */
-  async pick(label) {
-    await this.#row(label).waitFor({ timeout: DEADLINE });
-    await this.#row(label).click();
-  }
-
   /** The lines of the active editor that are on the screen, as they look. */
   async lines() {
     return this.page.evaluate(() => {
@@ -136,11 +136,12 @@ export class Window {
     });
   }
 
-  /** Waits until the active editor shows a text. */
+  /** Waits until the active editor shows a text, and extensions, which hear of what is typed a little later, have it, too. */
   async shows(expected) {
+    const heard = (vscode) => vscode.window.activeTextEditor?.document.getText().replaceAll('\r\n', '\n') ?? '';
     return this.until(`the editor to show ${expected}`, async () => {
       const text = (await this.lines()).join('\n');
-      return matches(text, expected) && text;
+      return matches(text, expected) && matches(await this.run(heard), expected) && text;
     }).catch(async (error) => {
       throw new Error(`${error.message}; it shows:\n${(await this.lines()).join('\n')}`);
     });
@@ -154,15 +155,29 @@ export class Window {
     });
   }
 
+  /** The frame of the webview that shows a text now, if there is one. */
+  async #frame(expected) {
+    for (const frame of this.page.frames()) {
+      if (frame === this.page.mainFrame()) continue;
+      // A frame that is being replaced shows nothing.
+      const text = await frame.evaluate(() => document.body?.innerText ?? '').catch(() => '');
+      if (matches(text, expected)) return frame;
+    }
+    return undefined;
+  }
+
   /** The frame of the webview that shows a text. */
   async frame(expected) {
-    return this.until(`a webview with ${expected}`, async () => {
-      for (const frame of this.page.frames()) {
-        // A frame that is being replaced shows nothing.
-        const text = await frame.evaluate(() => document.body?.innerText ?? '').catch(() => '');
-        if (frame !== this.page.mainFrame() && matches(text, expected)) return frame;
-      }
-      return undefined;
+    return this.until(`a webview with ${expected}`, () => this.#frame(expected));
+  }
+
+  /** Clicks in the webview that shows a text, until `done`: the first moments on the screen count for nothing. */
+  async click(expected, selector, done) {
+    await this.until(`${selector} to do something`, async () => {
+      if (await done()) return true;
+      const frame = await this.#frame(expected);
+      await frame?.locator(selector).first().click({ timeout: 1000 }).catch(() => {});
+      return false;
     });
   }
 

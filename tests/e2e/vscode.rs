@@ -110,6 +110,7 @@ scenarios! { models:
     a_rule_that_says_no_fails_the_invocation_with_its_reason,
     an_agent_is_run_by_a_model_of_the_editor,
     an_extensions_own_tool_is_run_and_registered_again,
+    an_mcp_server_asks_the_model_once_the_person_agrees,
     the_bridge_is_an_mcp_server_where_the_person_wants_it,
 }
 

@@ -173,7 +173,7 @@ export function registerAgents(context: vscode.ExtensionContext, sidecar: Sideca
     return { result: answered(text, chosen.id) };
   }
 
-  /** A model came after the sidecar had started: a sidecar that has done nothing yet is started anew, to tell it. */
+  /** A model came, or was chosen, after the sidecar had started: a sidecar that has done nothing yet is started anew, to tell it. */
   const late = async () => {
     await look();
     if (model && !declared && idle && sidecar.state === 'running') await sidecar.restart();
@@ -182,6 +182,9 @@ export function registerAgents(context: vscode.ExtensionContext, sidecar: Sideca
   context.subscriptions.push(
     log,
     sidecar.onEvent('toolEvent', () => { idle = false; }),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (event.affectsConfiguration('ropewalk.agentModel')) void late();
+    }),
     ...(there ? [vscode.lm.onDidChangeChatModels(() => void late())] : []),
   );
   return {

@@ -122,3 +122,25 @@ scenarios! { life:
     nothing_is_left_of_a_window_that_closes_while_a_command_runs,
     the_sidecar_comes_with_the_window_and_goes_with_it,
 }
+
+scenarios! { hunks:
+    a_proposal_is_edited_and_accepted,
+    a_proposal_is_rejected_with_words,
+    a_refused_undo_says_where,
+    the_text_before_is_compared,
+}
+
+scenarios! { models:
+    a_change_that_became_another_one_is_asked_about_again,
+    a_models_edit_of_a_dirty_buffer_is_asked_about_once,
+    a_models_edit_that_the_person_does_not_want_is_not_made,
+    a_rule_that_says_no_fails_the_invocation_with_its_reason,
+    an_agent_is_run_by_a_model_of_the_editor,
+    an_extensions_own_tool_is_run_and_registered_again,
+    an_mcp_server_asks_the_model_once_the_person_agrees,
+    the_bridge_is_an_mcp_server_where_the_person_wants_it,
+}
+
+scenarios! { sideview:
+    what_the_side_view_shows_can_be_judged_there,
+}

@@ -4,7 +4,7 @@ import type { RopewalkApi, RopewalkRegistration, RopewalkTool } from './interfac
 import type { CallParams, Registered, RunToolParams, RunToolResult } from './protocol';
 import { answerOf, type Batch, failureOf, owned, refused, Registry } from './registry';
 import type { Sidecar } from './sidecar';
-import type { Views } from './views';
+import { followed, type Views } from './views';
 
 export type { RopewalkApi } from './interface';
 
@@ -12,12 +12,7 @@ export type { RopewalkApi } from './interface';
 export function makeApi(sidecar: Sidecar, views: Views): RopewalkApi {
   const tools = new ClientTools(sidecar);
   let calls = 0;
-  /** With a name for the call, so that the side view knows what it is about from its start. */
-  const announced = (params: CallParams, sessionId = params.sessionId ?? 'default'): CallParams => {
-    const callId = params.callId ?? `api-${(calls += 1)}`;
-    views.announce(sessionId, callId, params.name ?? '', params.arguments);
-    return { ...params, callId };
-  };
+  const named = (params: CallParams): CallParams => ({ ...params, callId: params.callId ?? `api-${(calls += 1)}` });
   return {
     version: 1,
     get state() {
@@ -30,11 +25,14 @@ export function makeApi(sidecar: Sidecar, views: Views): RopewalkApi {
       await sidecar.request('ropewalk/closeSession', { sessionId });
     },
     listTools: async (params = {}) => (await sidecar.request('ropewalk/listTools', params)).tools,
-    call: (params, token) => sidecar.request('ropewalk/callTool', announced(params), token),
-    callMany: async (params, token) => {
-      const session = (call: CallParams) => call.sessionId ?? params.sessionId ?? 'default';
-      const named = { ...params, calls: (params.calls ?? []).map((call) => announced(call, session(call))) };
-      return (await sidecar.request('ropewalk/callTools', named, token)).results;
+    call: (params, token) => {
+      const call = named(params);
+      return followed(views, 'default', [call], () => sidecar.request('ropewalk/callTool', call, token));
+    },
+    callMany: (params, token) => {
+      const batch = { ...params, calls: (params.calls ?? []).map(named) };
+      const send = async () => (await sidecar.request('ropewalk/callTools', batch, token)).results;
+      return followed(views, params.sessionId ?? 'default', batch.calls, send);
     },
     previewCall: (params, token) => sidecar.request('ropewalk/previewCall', params, token),
     registerTools: (given) => tools.register(given),

@@ -65,6 +65,16 @@ function runs(file: string): boolean {
   }
 }
 
+/** A client that says what goes wrong in the log alone: the status bar tells it, and `trouble`. */
+class Client extends LanguageClient {
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
+}
+
+/** The sidecar ended while it was asked: how the client puts that. */
+const GONE: readonly number[] = [-32097, -32099];
+
 /** A run of the program. */
 interface Run {
   readonly client: LanguageClient;
@@ -72,6 +82,8 @@ interface Run {
   /** How it ended, once it has. */
   ended?: string;
   readonly parts: vscode.Disposable[];
+  /** What it asks and has no answer to yet: taken back when it ends. */
+  readonly asked: Set<vscode.CancellationTokenSource>;
 }
 
 export class Sidecar implements vscode.Disposable {
@@ -161,7 +173,12 @@ export class Sidecar implements vscode.Disposable {
   async request<R = unknown>(method: string, params: unknown, token?: vscode.CancellationToken): Promise<R>;
   async request(method: string, params: unknown, token?: vscode.CancellationToken): Promise<unknown> {
     const { client } = this.running();
-    return token ? client.sendRequest(method, params, token) : client.sendRequest(method, params);
+    try {
+      return await (token ? client.sendRequest(method, params, token) : client.sendRequest(method, params));
+    } catch (error) {
+      if (!GONE.includes((error as { code?: number }).code ?? 0)) throw error;
+      throw new Error(`The sidecar ended before it had answered ${method}.`, { cause: error });
+    }
   }
 
   /** Sends a notification, after all that was sent before it. Does nothing where the sidecar does not run. */
@@ -258,7 +275,7 @@ export class Sidecar implements vscode.Disposable {
       return;
     }
     const settings = this.around.settings();
-    const run: Run = { client: this.client(() => this.spawn(run, found.program, settings)), parts: [] };
+    const run: Run = { client: this.client(() => this.spawn(run, found.program, settings)), parts: [], asked: new Set() };
     this.run = run;
     for (const [method, handler] of this.handlers) this.answer(run, method, handler);
     for (const [name, emitter] of this.events) this.forward(run, name, emitter);
@@ -306,7 +323,7 @@ export class Sidecar implements vscode.Disposable {
       initializationFailedHandler: () => false,
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue, handled: true }),
-        closed: () => ({ action: CloseAction.DoNotRestart, handled: true }),
+        closed: () => ({ action: CloseAction.DoNotRestart, handled: true, message: 'The connection to the sidecar is closed.' }),
       },
       middleware: {
         didOpen: async (document, next) => {
@@ -321,7 +338,7 @@ export class Sidecar implements vscode.Disposable {
         workspace: { configuration: (params) => params.items.map(() => null) },
       },
     };
-    const client = new LanguageClient('ropewalk', 'Ropewalk', server, options);
+    const client = new Client('ropewalk', 'Ropewalk', server, options);
     client.registerFeature(this.declaration());
     return client;
   }
@@ -343,7 +360,19 @@ export class Sidecar implements vscode.Disposable {
   }
 
   private answer(run: Run, method: string, handler: Handler<never, unknown>): void {
-    run.parts.push(run.client.onRequest(method, (params: unknown, token: vscode.CancellationToken) => handler(params as never, token)));
+    const answer = async (params: unknown, token: vscode.CancellationToken) => {
+      const asked = new vscode.CancellationTokenSource();
+      const taken = token.onCancellationRequested(() => asked.cancel());
+      run.asked.add(asked);
+      try {
+        return await handler(params as never, asked.token);
+      } finally {
+        run.asked.delete(asked);
+        taken.dispose();
+        asked.dispose();
+      }
+    };
+    run.parts.push(run.client.onRequest(method, answer));
   }
 
   private forward(run: Run, name: string, emitter: vscode.EventEmitter<unknown>): void {
@@ -381,10 +410,16 @@ export class Sidecar implements vscode.Disposable {
   }
 
   private discard(run: Run): void {
-    for (const part of run.parts.splice(0)) part.dispose();
+    this.release(run);
     run.client.dispose(END_MS).catch(() => {
       // It is gone already.
     });
+  }
+
+  /** Nobody waits any more for what a run asked. */
+  private release(run: Run): void {
+    for (const asked of [...run.asked]) asked.cancel();
+    for (const part of run.parts.splice(0)) part.dispose();
   }
 
   private async end(): Promise<void> {
@@ -392,7 +427,7 @@ export class Sidecar implements vscode.Disposable {
     const { run } = this;
     this.run = undefined;
     if (run) {
-      for (const part of run.parts.splice(0)) part.dispose();
+      this.release(run);
       // The end of its input ends the sidecar too; nobody waits longer for the polite way.
       await run.client.dispose(END_MS).catch(() => {});
       await ended(run.process);

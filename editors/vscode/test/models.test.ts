@@ -7,6 +7,7 @@ import { canonical, chatOf, Chats, CHATS, Preparations, SHARED } from '../src/mo
 import { chosen, DEFAULT } from '../src/models/choice';
 import { confirmation } from '../src/models/confirm';
 import { type Piece, run, type Task, type Turn } from '../src/models/loop';
+import { environment, joining } from '../src/models/join';
 import { answered, asked } from '../src/models/sampling';
 
 const preview = (more: Partial<PreviewResult> = {}): PreviewResult => ({
@@ -174,4 +175,12 @@ test('an MCP request becomes a conversation, if it is all words', () => {
   assert.ok('fault' in asked({ messages: [{ role: 'user', content: { type: 'image', data: '' } }] }));
   assert.ok('fault' in asked(null));
   assert.deepEqual(answered('No.', 'm'), { role: 'assistant', content: { type: 'text', text: 'No.' }, model: 'm', stopReason: 'endTurn' });
+});
+
+test('who joins names the folder and the very sidecar, and looks for it where it is', () => {
+  assert.deepEqual(joining('/bin/ropewalk', '/w', 7), ['/bin/ropewalk', 'mcp', '--connect', '--root', '/w', '--editor', '7']);
+  assert.equal(joining('/bin/ropewalk', '/w', undefined), undefined);
+  assert.equal(joining('/bin/ropewalk', undefined, 7), undefined);
+  assert.deepEqual(environment({ XDG_RUNTIME_DIR: '/run/x', broken: 1 }), { XDG_RUNTIME_DIR: '/run/x' });
+  assert.deepEqual(environment(undefined), {});
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ChangesResult, HunkInfo } from '../src/protocol';
-import { asDiff, baseText, escaped, fenced, lenses, lines, summary, undoTold, waiting, withFile } from '../src/review/model';
+import { asDiff, baseText, caughtUp, escaped, fenced, lenses, lines, summary, undoTold, waiting, withFile } from '../src/review/model';
 
 function hunk(hunkId: string, start: number, before: string, after: string, more: Partial<HunkInfo> = {}): HunkInfo {
   const count = lines(after).length;
@@ -86,4 +86,12 @@ test('what a hunk is, in a few words', () => {
   assert.equal(summary('changed', 'a\n', ''), '1 line removed');
   assert.equal(summary('created', '', 'b'), 'new file, 1 line');
   assert.equal(summary('mode', '100644', '100755'), 'may be run');
+});
+
+test('what was typed while a question was open moves its answer along, and only that', () => {
+  const all = waiting({ files: [{ uri: 'a', version: 4, hunks: [hunk('1', 3, 'x\n', 'y\n')] }, { uri: 'b', hunks: [hunk('2', 3, 'x\n', 'y\n')] }] });
+  const line = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 }, text: 'new\n' };
+  const typed = [3, 4, 5, 6].map((version) => ({ uri: 'a', version, edits: [line] }));
+  const spans = caughtUp(all, [...typed, { uri: 'b', version: 9, edits: [line] }]).changes.map((it) => it.span.start);
+  assert.deepEqual(spans, [5, 3], 'of versions 5 and 6; a file that is not open has none');
 });

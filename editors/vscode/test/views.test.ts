@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CallResult, ToolEvent } from '../src/protocol';
-import { after, announced, type Calls, duration, ENDED, lost, NONE, printable, subjectOf } from '../src/views/calls';
+import { after, announced, answered, type Calls, duration, ENDED, lost, NONE, printable, subjectOf } from '../src/views/calls';
 import { changeEntries, jobEntries, proposalEntries, todoEntries } from '../src/views/trees';
 
 const event = (kind: ToolEvent['kind'], callId: string, more: Partial<ToolEvent> = {}): ToolEvent => ({ sessionId: 's', callId, kind, ...more });
@@ -78,4 +78,12 @@ test('jobs that run come first, task lists stand alone where there is one', () =
   const todo = { id: '1', content: 'Write', status: 'pending' as const };
   assert.deepEqual(todoEntries(new Map([['s', [todo]], ['t', []]])).map((it) => it.label), ['Write']);
   assert.deepEqual(todoEntries(new Map([['t', [todo]], ['s', [todo]]])).map((it) => it.label), ['s', 't']);
+});
+
+test('a call that was refused before it began ends with its answer, and one that has ended stays as it is', () => {
+  const calls = announced(NONE, 's', 'c1', 'edit', {});
+  const refused = answered(calls, 's', 'c1', result('c1', { status: 'error', isError: true }));
+  assert.deepEqual([refused.running.length, refused.ended.map((call) => call.status)], [0, ['error']]);
+  assert.equal(answered(refused, 's', 'c1', result('c1')), refused);
+  assert.deepEqual(answered(calls, 's', 'c1', undefined).ended.map((call) => call.status), ['cancelled']);
 });

@@ -4,7 +4,7 @@ import * as vscode from 'vscode';
 import { words } from '../named';
 import type { CallParams, Content, RunAgentParams, RunAgentResult, SampleAnswer, SampleParams } from '../protocol';
 import type { Sidecar } from '../sidecar';
-import type { Views } from '../views';
+import { followed, type Views } from '../views';
 import { MOST } from './choice';
 import { type Model, type Piece, run, type Tool, type Tools, type Turn } from './loop';
 import { parts } from './parts';
@@ -78,8 +78,8 @@ function toolPort(sidecar: Sidecar, views: Views, sessionId: string, turnId: str
     },
     async run(calls) {
       const named: CallParams[] = calls.map(({ name, input }) => ({ callId: `${turnId}.${(made += 1)}`, name, arguments: input }));
-      for (const { callId, name, arguments: input } of named) views.announce(sessionId, callId ?? '', name ?? '', input);
-      const { results } = await sidecar.request('ropewalk/callTools', { sessionId, turnId, calls: named }, token);
+      const send = async () => (await sidecar.request('ropewalk/callTools', { sessionId, turnId, calls: named }, token)).results;
+      const results = await followed(views, sessionId, named, send);
       return results.map(({ content, isError }, at) => ({ callId: calls[at]?.callId ?? '', content, isError }));
     },
   };
@@ -173,7 +173,7 @@ export function registerAgents(context: vscode.ExtensionContext, sidecar: Sideca
     return { result: answered(text, chosen.id) };
   }
 
-  /** A model came after the sidecar had started: a sidecar that has done nothing yet is started anew, to tell it. */
+  /** A model came, or was chosen, after the sidecar had started: a sidecar that has done nothing yet is started anew, to tell it. */
   const late = async () => {
     await look();
     if (model && !declared && idle && sidecar.state === 'running') await sidecar.restart();
@@ -182,6 +182,9 @@ export function registerAgents(context: vscode.ExtensionContext, sidecar: Sideca
   context.subscriptions.push(
     log,
     sidecar.onEvent('toolEvent', () => { idle = false; }),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (event.affectsConfiguration('ropewalk.agentModel')) void late();
+    }),
     ...(there ? [vscode.lm.onDidChangeChatModels(() => void late())] : []),
   );
   return {

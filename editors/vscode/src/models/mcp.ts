@@ -1,15 +1,10 @@
 // The bridge as an MCP server of VS Code's, for agents that know our tools by MCP only: they join this window's sidecar.
 import * as vscode from 'vscode';
 import type { Sidecar } from '../sidecar';
+import { environment, joining } from './join';
 
 /** As package.json declares it. */
 const ID = 'ropewalk.bridge';
-
-/** The command that joins, or nothing where there is nothing to join. */
-export function joining(program: string | undefined, folder: string | undefined, pid: number | undefined): string[] | undefined {
-  if (program === undefined || folder === undefined || pid === undefined) return undefined;
-  return [program, 'mcp', '--connect', '--root', folder, '--editor', String(pid)];
-}
 
 export function registerMcpServer(context: vscode.ExtensionContext, sidecar: Sidecar): void {
   if (typeof vscode.lm?.registerMcpServerDefinitionProvider !== 'function') return;
@@ -29,7 +24,8 @@ export function registerMcpServer(context: vscode.ExtensionContext, sidecar: Sid
         const line = joining(sidecar.program, folder?.uri.fsPath, sidecar.state === 'running' ? sidecar.pid : undefined);
         if (!line) return [];
         const [program, ...args] = line;
-        return [new vscode.McpStdioServerDefinition('Ropewalk', program ?? '', args, {}, sidecar.version)];
+        const { globalValue } = vscode.workspace.getConfiguration('ropewalk').inspect('environment') ?? {};
+        return [new vscode.McpStdioServerDefinition('Ropewalk', program ?? '', args, environment(globalValue), sidecar.version)];
       },
     }),
   );

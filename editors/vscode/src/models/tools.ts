@@ -5,7 +5,7 @@ import * as vscode from 'vscode';
 import { named } from '../named';
 import type { CallParams } from '../protocol';
 import type { Sidecar } from '../sidecar';
-import type { Views } from '../views';
+import { followed, type Views } from '../views';
 import { Chats, chatOf, Preparations } from './chats';
 import { chosen, PREFIX } from './choice';
 import { confirmation } from './confirm';
@@ -13,6 +13,10 @@ import { parts, text } from './parts';
 
 /** So long (ms) a call that woke the extension waits for the sidecar. */
 const START_MS = 15_000;
+
+/** What a token of a budget is taken for, and what an answer may have in any case (bytes). */
+const BYTES_A_TOKEN = 3;
+const LEAST_BYTES = 2000;
 
 /** The names of our tools that package.json declares, without their prefix. */
 function declared(context: vscode.ExtensionContext): string[] {
@@ -66,17 +70,18 @@ export function registerLanguageModelTools(context: vscode.ExtensionContext, sid
     async invoke(options, token) {
       const prepared = preparations.take(name, options.input);
       const sessionId = prepared?.sessionId ?? sessionOf(options);
+      const budget = options.tokenizationOptions?.tokenBudget;
       calls += 1;
       const callId = `vscode-${run}-${calls}`;
-      views.announce(sessionId, callId, name, options.input);
       const params: CallParams = {
         sessionId,
         callId,
         name,
         arguments: options.input,
         ...(prepared?.previewId === undefined ? {} : { approvedBy: prepared.previewId }),
+        ...(budget === undefined ? {} : { maxBytes: Math.max(LEAST_BYTES, Math.floor(budget) * BYTES_A_TOKEN) }),
       };
-      const result = await sidecar.request('ropewalk/callTool', params, token);
+      const result = await followed(views, sessionId, [params], () => sidecar.request('ropewalk/callTool', params, token));
       if (result.status === 'cancelled') throw new vscode.CancellationError();
       // What is not allowed fails as an invocation; what failed otherwise is told to the model like any result.
       if (result.status === 'denied') throw new Error(text(result.content) || 'The call was denied.');

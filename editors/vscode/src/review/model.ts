@@ -4,12 +4,14 @@
 import type {
   ChangesResult, HunkInfo, HunkKind, ProposedFile, ProposedHunk, UndoneHunk, UndoResult,
 } from '../protocol';
-import type { Span } from './spans';
+import { type Edit, movedBy, type Span } from './spans';
 
 /** A change that waits for the person's judgement. `span` moves with the typing. */
 export interface Change {
   uri: string;
   span: Span;
+  /** The editor's version of the document that `span` was told of; absent where it is not open. */
+  version?: number;
   info: HunkInfo;
 }
 
@@ -17,6 +19,7 @@ export interface Change {
 export interface Proposed {
   uri: string;
   span: Span;
+  version?: number;
   sessionId: string;
   movedTo?: string;
   info: ProposedHunk;
@@ -33,19 +36,38 @@ export const NOTHING: Waiting = { changes: [], proposals: [], undos: [] };
 
 /** The sidecar's answer as a model. */
 export function waiting(answer: ChangesResult): Waiting {
+  const of = (version: number | null | undefined) => (typeof version === 'number' ? { version } : {});
   const changes = (answer.files ?? []).flatMap((file) =>
-    file.hunks.map((info) => ({ uri: file.uri, span: { ...info.lines }, info })),
+    file.hunks.map((info) => ({ uri: file.uri, span: { ...info.lines }, ...of(file.version), info })),
   );
   const proposals = (answer.proposals ?? []).flatMap((file: ProposedFile) =>
     file.hunks.map((info) => ({
       uri: file.uri,
       span: { ...info.lines },
+      ...of(file.version),
       sessionId: file.sessionId,
       ...(file.movedTo ? { movedTo: file.movedTo } : {}),
       info,
     })),
   );
   return { changes, proposals, undos: (answer.undos ?? []).map(({ undoId, uris }) => ({ undoId, uris: [...uris] })) };
+}
+
+/** What was typed in a document: the version that it made, and the edits in terms of the text before. */
+export interface Typed {
+  uri: string;
+  version: number;
+  edits: readonly Edit[];
+}
+
+/** An answer brought up to what was typed since the question was sent. */
+export function caughtUp(all: Waiting, typed: readonly Typed[]): Waiting {
+  const go = <T extends Change | Proposed>(items: T[]): T[] =>
+    items.map((it) => {
+      const later = typed.filter(({ uri, version }) => uri === it.uri && it.version !== undefined && version > it.version);
+      return later.length === 0 ? it : { ...it, span: later.reduce((span, { edits }) => movedBy(span, edits), it.span) };
+    });
+  return { ...all, changes: go(all.changes), proposals: go(all.proposals) };
 }
 
 /** The same with the parts of one file replaced by what is newer. */

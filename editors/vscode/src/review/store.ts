@@ -2,8 +2,9 @@
 // question at a time, and moved along with the typing in between.
 import * as vscode from 'vscode';
 import { key } from '../named';
+import type { ChangesResult } from '../protocol';
 import type { Sidecar } from '../sidecar';
-import { type Change, NOTHING, type Proposed, type Waiting, waiting, withFile } from './model';
+import { caughtUp, type Change, NOTHING, type Proposed, type Typed, type Waiting, waiting, withFile } from './model';
 import { movedBy } from './spans';
 
 /** So many files are asked about one by one; of more, everything is asked for at once. */
@@ -18,6 +19,8 @@ export class ReviewStore implements vscode.Disposable {
   private readonly stale = new Set<string>();
   private everything = false;
   private asking: Promise<void> | undefined;
+  /** What was typed while a question is open: its answer may be of the text before. */
+  private typedMeanwhile: Typed[] = [];
 
   constructor(private readonly sidecar: Sidecar) {
     this.parts.push(
@@ -61,6 +64,7 @@ export class ReviewStore implements vscode.Disposable {
     else for (const uri of uris) this.stale.add(uri);
     this.asking ??= this.ask().finally(() => {
       this.asking = undefined;
+      this.typedMeanwhile = [];
       if (this.everything || this.stale.size > 0) this.refresh([]);
     });
   }
@@ -80,11 +84,11 @@ export class ReviewStore implements vscode.Disposable {
     if (this.sidecar.state !== 'running' || (!everything && uris.length === 0)) return;
     try {
       if (everything) {
-        this.take(normal(waiting(await this.sidecar.request('ropewalk/changes', {}))));
+        this.take(this.answer(await this.sidecar.request('ropewalk/changes', {})));
         return;
       }
       for (const uri of uris) {
-        const newer = normal(waiting(await this.sidecar.request('ropewalk/changes', { uri })));
+        const newer = this.answer(await this.sidecar.request('ropewalk/changes', { uri }));
         // A file that was moved answers to its old name and its new one.
         const names = new Set([key(uri), ...newer.changes.map((it) => it.uri), ...newer.proposals.map((it) => it.uri)]);
         this.all = [...names].reduce((all, name) => withFile(all, name, newer), this.all);
@@ -95,6 +99,10 @@ export class ReviewStore implements vscode.Disposable {
     }
   }
 
+  private answer(given: ChangesResult): Waiting {
+    return caughtUp(normal(waiting(given)), this.typedMeanwhile);
+  }
+
   private take(all: Waiting): void {
     this.all = all;
     this.changed.fire();
@@ -102,8 +110,9 @@ export class ReviewStore implements vscode.Disposable {
 
   private typed(event: vscode.TextDocumentChangeEvent): void {
     const uri = key(event.document.uri);
-    if (event.contentChanges.length === 0 || !this.has(uri)) return;
+    if (event.contentChanges.length === 0 || (!this.asking && !this.has(uri))) return;
     const edits = event.contentChanges.map(({ range, text }) => ({ start: range.start, end: range.end, text }));
+    if (this.asking) this.typedMeanwhile.push({ uri, version: event.document.version, edits });
     const go = <T extends Change | Proposed>(items: T[]): T[] =>
       items.map((it) => (it.uri === uri ? { ...it, span: movedBy(it.span, edits) } : it));
     this.all = { ...this.all, changes: go(this.all.changes), proposals: go(this.all.proposals) };

@@ -132,6 +132,16 @@ export function announced(calls: Calls, sessionId: string, callId: string, name:
   return { ...calls, running: [...calls.running, call] };
 }
 
+/** A caller has its answer. A call that was refused before it began is never told of as ended. */
+export function answered(calls: Calls, sessionId: string, callId: string, result: CallResult | undefined, named?: (uri: string) => string): Calls {
+  const known = calls.running.find(same({ sessionId, callId }));
+  if (!known) return calls;
+  if (result) return after(calls, { sessionId, callId, kind: 'complete', detail: result }, named);
+  const { said: _said, ...call } = known;
+  const gone: Call = { ...call, status: 'cancelled' };
+  return { running: calls.running.filter((it) => it !== known), ended: [gone, ...calls.ended].slice(0, ENDED) };
+}
+
 /** The sidecar has ended: nothing runs any more, and outputs are gone. */
 export function lost(calls: Calls): Calls {
   const gone = calls.running.map((call) => ({ ...call, status: 'cancelled' as const }));

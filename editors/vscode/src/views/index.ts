@@ -1,18 +1,20 @@
 // The side view: calls, changes, proposals, jobs and task lists of all sessions. Fed by events; nothing is polled.
 import * as vscode from 'vscode';
 import { named, words } from '../named';
-import type { JobInfo, Todo } from '../protocol';
+import type { CallParams, CallResult, JobInfo, Todo } from '../protocol';
 import type { Review } from '../review';
 import type { Sidecar } from '../sidecar';
-import { after, announced, type Call, type Calls, duration, look, lost, NONE } from './calls';
+import { after, announced, answered, type Call, type Calls, duration, look, lost, NONE } from './calls';
 import { Outputs } from './outputs';
 import { EntryTree } from './tree';
 import { changeEntries, counted, type Entry, jobEntries, proposalEntries, todoEntries } from './trees';
 
 /** What other parts tell the side view. */
 export interface Views {
-  /** A call is about to be sent; its arguments say what it is about. */
+  /** A call is about to be sent; its arguments say what it is about. To be followed by `answered`, whatever comes of it. */
   announce(sessionId: string, callId: string, name: string, args: unknown): void;
+  /** The caller has the answer; without a result, none will come. */
+  answered(sessionId: string, callId: string, result?: CallResult): void;
 }
 
 function callEntry(call: Call): Entry {
@@ -110,7 +112,24 @@ export function registerViews(context: vscode.ExtensionContext, sidecar: Sidecar
     }),
     ...commands(sidecar, outputs, () => become({ ...calls, ended: [] })),
   );
-  return { announce: (sessionId, callId, name, args) => become(announced(calls, sessionId, callId, name, args)) };
+  return {
+    announce: (sessionId, callId, name, args) => become(announced(calls, sessionId, callId, name, args)),
+    answered: (sessionId, callId, result) => become(answered(calls, sessionId, callId, result, named)),
+  };
+}
+
+/** Sends calls that have names: the side view knows what they are about from their start, and that they have ended. */
+export async function followed<T extends CallResult | CallResult[]>(views: Views, sessionId: string, calls: readonly CallParams[], sent: () => Promise<T>): Promise<T> {
+  const session = (call: CallParams) => call.sessionId ?? sessionId;
+  for (const call of calls) views.announce(session(call), call.callId ?? '', call.name ?? '', call.arguments);
+  let results: readonly CallResult[] = [];
+  try {
+    const given = await sent();
+    results = Array.isArray(given) ? given : [given];
+    return given;
+  } finally {
+    calls.forEach((call, at) => views.answered(session(call), call.callId ?? '', results[at]));
+  }
 }
 
 /** What a command of an entry is about; the entry itself, or the argument of a caller. */

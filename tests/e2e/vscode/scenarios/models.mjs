@@ -199,3 +199,75 @@ export async function an_extensions_own_tool_is_run_and_registered_again(play) {
   await code.run((_vscode, pane) => pane.tools.dispose());
   assert.equal((await ask('rope')).isError, true);
 }
+
+export async function a_change_that_became_another_one_is_asked_about_again(play) {
+  const settings = { 'ropewalk.permissions': { mode: 'review' } };
+  const code = await play.open({ 'notes.txt': 'one\ntwo\n' }, { settings });
+  await code.open('notes.txt');
+  await tools(code);
+  await model(code, [[{ name: 'ropewalk_edit', input: { file_path: 'notes.txt', old_string: 'two', new_string: 'zwei' } }]]);
+  await countQuestions(code);
+  await agent(code, 'Say it in German.');
+  const dialog = code.page.locator('.monaco-dialog-box');
+  await dialog.waitFor({ timeout: 20000 });
+  // Somebody changes the very line while the person looks at the dialogue: what they see is not what would be done.
+  await code.run(async (vscode) => {
+    const { document } = vscode.window.activeTextEditor;
+    const edit = new vscode.WorkspaceEdit();
+    edit.insert(document.uri, new vscode.Position(1, 3), ', and more');
+    await vscode.workspace.applyEdit(edit);
+  });
+  await dialog.locator('.monaco-button', { hasText: 'Yes' }).first().click();
+  await code.until('the question of the sidecar', () => code.run((_vscode, pane) => pane.questions > 0));
+  assert.equal((await code.document(code.uri('notes.txt'))).text, 'one\ntwo, and more\n');
+  await request(code, 'ropewalk/cancel', { sessionId: 'vscode' });
+  const { error } = await ended(code);
+  assert.match(error ?? '', /cancel/i);
+  assert.equal((await code.document(code.uri('notes.txt'))).text, 'one\ntwo, and more\n');
+}
+
+/** An MCP server with one tool, which asks the client's model and gives back what that said. */
+const ASKER = `
+const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
+let call;
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method, params, result, error } = JSON.parse(line);
+  if (method === 'initialize') {
+    send({ id, result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'asker', version: '1' } } });
+  } else if (method === 'tools/list') {
+    send({ id, result: { tools: [{ name: 'ask', description: 'Asks the model.', inputSchema: { type: 'object', properties: {} } }] } });
+  } else if (method === 'tools/call') {
+    call = id;
+    const messages = [{ role: 'user', content: { type: 'text', text: 'Which colour is it?' } }];
+    send({ id: 'sample', method: 'sampling/createMessage', params: { messages, maxTokens: 100 } });
+  } else if (id === 'sample') {
+    const text = error ? 'refused: ' + error.message : result.model + ' said: ' + result.content.text;
+    send({ id: call, result: { content: [{ type: 'text', text }] } });
+  } else if (id !== undefined) send({ id, result: {} });
+});
+`;
+
+export async function an_mcp_server_asks_the_model_once_the_person_agrees(play) {
+  const folder = play.folder({ 'asker.cjs': ASKER, 'notes.txt': 'one\n' });
+  const server = { command: process.execPath, args: [`${folder}/asker.cjs`], trusted: true };
+  const code = await play.open({}, { folder, settings: { 'ropewalk.mcp': { servers: { asker: server } } } });
+  const before = code.sidecar();
+  await model(code, [['It is blue.']]);
+  await code.until('the sidecar that knows of the model', () => ![before, undefined].includes(code.sidecar()));
+  await code.until('it to run', () => code.run(async (_vscode, pane) => (await pane.api()).state === 'running'));
+  await code.run((_vscode, pane) => {
+    pane.begin('asked', pane.api().then((api) => api.call({ sessionId: 's', name: 'mcp__asker__ask', arguments: {} })));
+  });
+  const dialog = code.page.locator('.monaco-dialog-box');
+  await dialog.waitFor({ timeout: 20000 });
+  assert.match(await dialog.innerText(), /asker[\s\S]*Which colour is it\?/);
+  await dialog.locator('.monaco-button', { hasText: 'Ask the model' }).click();
+  // VS Code asks, too, whether the extension may use the model, where that was not said before.
+  const consent = dialog.locator('.monaco-button', { hasText: 'Allow' });
+  const { value, error } = await code.until('the answer', async () => {
+    if (await consent.isVisible()) await consent.click();
+    return code.run((_vscode, pane) => pane.ended('asked'));
+  });
+  assert.equal(error, undefined);
+  assert.match(value.content.map((part) => part.text).join(''), /fake said: It is blue\./);
+}

@@ -97,19 +97,22 @@ export class Window {
   async #choose(key, text, label) {
     const box = this.page.locator('.quick-input-widget input.input');
     const row = this.#row(label);
-    // One that is about to close, or that another takes the place of, has to be opened once more.
+    const focused = row.and(this.page.locator('.focused'));
     await this.until(`the entry ${label} of the quick input`, async () => {
       try {
         if (!(await box.isVisible())) await this.press(key);
-        await box.fill(text, { timeout: 2000 });
-        await row.click({ timeout: 3000 });
-        return true;
+        else if ((await box.inputValue({ timeout: 1000 })) !== text) await box.fill(text, { timeout: 1000 });
+        else if (await focused.isVisible()) {
+          // A click could meet another entry, should the list grow under the mouse.
+          await this.press('Enter');
+          return true;
+        } else if (await row.isVisible()) await this.press('ArrowDown');
       } catch {
-        await this.press('Escape');
-        return false;
+        // One that is about to close, or that another takes the place of, has to be opened once more.
       }
+      return false;
     });
-    await box.waitFor({ state: 'hidden' }).catch(() => {});
+    await this.until('the quick input to close or to ask for more', async () => !(await row.isVisible()));
   }
 
   /** The entry of a quick pick whose label is exactly this. */

@@ -81,6 +81,20 @@ macro_rules! scenarios {
     };
 }
 
+scenarios! { approvals:
+    a_call_is_approved_on_its_page,
+    a_call_is_denied_with_words_for_the_model,
+    a_call_that_is_cancelled_takes_its_page_back,
+    a_question_is_answered_in_a_quick_pick,
+    a_question_that_is_closed_is_told,
+    closing_the_page_is_a_no,
+}
+
+scenarios! { diagnostics:
+    json_that_was_broken_is_mended,
+    typescript_sees_what_was_never_saved,
+}
+
 scenarios! { documents:
     a_cell_of_a_notebook,
     a_person_types_while_calls_edit,
@@ -91,8 +105,21 @@ scenarios! { documents:
     lines_end_as_they_did,
 }
 
+scenarios! { review:
+    a_proposal_is_accepted_where_it_would_be,
+    keys_and_commands_judge_what_is_at_the_cursor,
+    one_hunk_is_kept_and_another_undone_through_lenses,
+    the_side_view_tells_what_an_agent_does,
+}
+
+scenarios! { trust:
+    trust_that_is_given_lets_commands_run_once_allowed,
+    without_trust_agents_read_and_edit_and_run_nothing,
+}
+
 scenarios! { life:
-    a_sidecar_that_is_killed_comes_again,
+    a_sidecar_that_is_killed_while_a_call_waits_comes_again,
+    nothing_is_left_of_a_window_that_closes_while_a_command_runs,
     the_sidecar_comes_with_the_window_and_goes_with_it,
 }
 

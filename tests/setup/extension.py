@@ -1,8 +1,8 @@
 """Builds the VS Code extension outside the checkout: `extension.py FOLDER`, where `tools.py` has put Node. Prints where.
 
 Its modules are installed once for each package-lock.json, and it is checked, tested and built once for each state of its
-sources, into a folder of its own below that of its modules, where Node and npm find them. So checkouts that differ do not
-disturb one another, and a second run has nothing to do.
+sources, into a folder of its own below that of its modules. So checkouts that differ do not disturb one another, and a
+second run has nothing to do.
 """
 
 import fcntl
@@ -14,7 +14,11 @@ import sys
 
 import tools
 
-SOURCES = pathlib.Path(__file__).resolve().parents[2] / "editors/vscode"
+CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
+# Where the extension is in the checkout, and in the folder that it is built in.
+EXTENSION = "editors/vscode"
+# What a package of it takes from the rest of the checkout.
+BESIDE = ("LICENSE-*", "README.md", "Cargo.toml")
 # What is no source, wherever it is.
 MADE = {"node_modules", "dist", "out", ".vscode-test"}
 # Builds, and sets of modules, that are kept.
@@ -22,14 +26,13 @@ KEPT = 6
 
 
 def sources():
-    """Every file of the extension's sources, by its path in their folder, in order."""
-    found = {}
-    for folder, folders, files in os.walk(SOURCES):
-        folders[:] = sorted(name for name in folders if name not in MADE)
-        for name in sorted(files):
-            path = pathlib.Path(folder) / name
+    """Every file that the extension is made of, by its path in the checkout."""
+    found = {path.name: path for pattern in BESIDE for path in CHECKOUT.glob(pattern)}
+    for folder, folders, files in os.walk(CHECKOUT / EXTENSION):
+        folders[:] = [name for name in folders if name not in MADE]
+        for path in (pathlib.Path(folder) / name for name in files):
             if path.suffix != ".vsix":
-                found[str(path.relative_to(SOURCES))] = path
+                found[str(path.relative_to(CHECKOUT))] = path
     return found
 
 
@@ -49,15 +52,17 @@ def forget_old(folder, current):
 
 
 def install_modules(root, files):
-    wanted = {name: files[name] for name in ("package-lock.json", ".npmrc") if name in files}
+    own = {name: files.get(f"{EXTENSION}/{name}") for name in ("package.json", "package-lock.json", ".npmrc")}
+    wanted = {name: path for name, path in own.items() if path and name != "package.json"}
     key = digest(wanted)
     folder = root / "extension" / key[:16]
     if not tools.is_done(folder, key, ["node_modules/esbuild/package.json"]):
         tools.say("installing what the VS Code extension is built with ...")
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        for name, path in {**wanted, "package.json": files["package.json"]}.items():
-            shutil.copy(path, folder / name)
+        for name, path in own.items():
+            if path:
+                shutil.copy(path, folder / name)
         tools.run(["npm", "ci", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"],
                   cwd=folder, env=tools.with_node_24(root))
         tools.finish(folder, key)
@@ -68,17 +73,18 @@ def install_modules(root, files):
 def build(root, modules, files):
     key = digest(files)
     folder = modules / key[:16]
-    if not tools.is_done(folder, key, ["dist/extension.js"]):
+    if not tools.is_done(folder, key, [f"{EXTENSION}/dist/extension.js"]):
         tools.say("checking and building the VS Code extension ...")
         shutil.rmtree(folder, ignore_errors=True)
         for name, path in files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, folder / name)
+        (folder / EXTENSION / "node_modules").symlink_to(modules / "node_modules")
         for script in ("check", "test", "build"):
-            tools.run(["npm", "run", "--silent", script], cwd=folder, env=tools.with_node_24(root))
+            tools.run(["npm", "run", "--silent", script], cwd=folder / EXTENSION, env=tools.with_node_24(root))
         tools.finish(folder, key)
         forget_old(modules, folder)
-    return folder
+    return folder / EXTENSION
 
 
 def main():
@@ -86,8 +92,8 @@ def main():
     # What is said goes to stderr: stdout has the folder alone.
     stdout, sys.stdout = sys.stdout, sys.stderr
     files = sources()
-    if "package-lock.json" not in files:
-        sys.exit(f"tests/run: {SOURCES} has no package-lock.json")
+    if f"{EXTENSION}/package-lock.json" not in files:
+        sys.exit(f"tests/run: {CHECKOUT / EXTENSION} has no package-lock.json")
     with open(root / ".lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         print(build(root, install_modules(root, files), files), file=stdout)

@@ -38,6 +38,7 @@ export const SETTINGS = {
   'update.mode': 'none',
   'window.restoreWindows': 'none',
   'workbench.colorTheme': 'Default Dark Modern',
+  'workbench.editor.useModal': 'off',
   'workbench.editor.empty.hint': 'hidden',
   'workbench.enableExperiments': false,
   'workbench.secondarySideBar.defaultVisibility': 'hidden',
@@ -94,6 +95,8 @@ export class Server {
     const node = process.execPath;
     const flags = ['--bind-addr', `127.0.0.1:${server.port}`, '--auth', 'none', '--disable-telemetry', '--disable-update-check'];
     flags.push('--disable-getting-started-override', '--disable-proxy', '--config', path.join(root, 'config.yaml'));
+    // On a loaded machine a page can be gone before it has said so; its extension host then ends after this time (s).
+    flags.push('--reconnection-grace-time', '10');
     flags.push('--user-data-dir', server.user, '--extensions-dir', extensions);
     if (!trust) flags.push('--disable-workspace-trust');
     const log = openSync(path.join(root, 'code-server.log'), 'w');

@@ -10,7 +10,9 @@ import { movedBy } from './spans';
 /** So many files are asked about one by one; of more, everything is asked for at once. */
 const SINGLY = 4;
 
-/** So long (ms) after the last key in a file with hunks it is asked about again: what was typed may have changed them. */
+/**
+ * So long (ms) after the last key in a file with hunks it is asked about again: what was typed may have changed them.
+ */
 const PAUSE_MS = 700;
 
 export class ReviewStore implements vscode.Disposable {

@@ -1,8 +1,8 @@
 // Which session of ours a call of VS Code's belongs to, and which preview it was confirmed by. Plain data structures;
 // nothing here knows an editor.
 //
-// What identifies a chat: VS Code hands `invoke` a `toolInvocationToken`, which its interface calls opaque, and since
-// 1.106 hands `prepareInvocation` a `chatSessionResource`. Both name the chat by the same URI. Where they say nothing
+// What identifies a chat: VS Code hands `invoke` a `toolInvocationToken`, which its interface calls opaque, and,
+// as of 1.139, hands `prepareInvocation` a `chatSessionResource`. Both name the chat by the same URI. Where they say nothing
 // (a call outside of a chat, an older VS Code), all calls share one session. No interface tells that a chat has ended,
 // so the session that was used longest ago is closed when there are too many.
 

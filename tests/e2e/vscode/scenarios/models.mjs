@@ -43,6 +43,12 @@ async function model(code, script) {
   );
 }
 
+/** A sidecar that has done nothing yet when a model comes is started anew, to be told of it: waits until that runs. */
+async function restarted(code, before) {
+  await code.until('the sidecar that knows of the model', () => ![before, undefined].includes(code.sidecar()));
+  await code.until('it to run', () => code.run(async (_vscode, pane) => (await pane.api()).state === 'running'));
+}
+
 /** Waits for our tools among VS Code's, and gives their names. */
 function tools(code) {
   return code.until('our language model tools', () =>
@@ -157,12 +163,9 @@ export async function an_agent_is_run_by_a_model_of_the_editor(play) {
   const code = await play.open({ 'notes.txt': 'one\ntwo\n' });
   await code.open('notes.txt');
   const input = { file_path: 'notes.txt', old_string: 'two', new_string: 'zwei' };
+  const before = code.sidecar();
   await model(code, [[{ name: 'edit', input }], ['It says zwei now.']]);
-  // The sidecar has done nothing yet, so that it is started anew to be told of the model.
-  const listed = () => request(code, 'ropewalk/listTools', {}).catch(() => undefined);
-  await code.until('the type of agent that VS Code runs', async () =>
-    JSON.stringify((await listed())?.tools.find((tool) => tool.name === 'agent') ?? '').includes('general'),
-  );
+  await restarted(code, before);
   const args = { description: 'Say it in German', prompt: 'Make it German.' };
   await code.run((_vscode, pane, args) => {
     pane.begin(
@@ -293,8 +296,7 @@ export async function an_mcp_server_asks_the_model_once_the_person_agrees(play) 
   const code = await play.open({}, { folder, settings: { 'ropewalk.mcp': { servers: { asker: server } } } });
   const before = code.sidecar();
   await model(code, [['It is blue.']]);
-  await code.until('the sidecar that knows of the model', () => ![before, undefined].includes(code.sidecar()));
-  await code.until('it to run', () => code.run(async (_vscode, pane) => (await pane.api()).state === 'running'));
+  await restarted(code, before);
   await code.run((_vscode, pane) => {
     pane.begin(
       'asked',

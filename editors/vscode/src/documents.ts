@@ -65,7 +65,7 @@ export async function applyEdit(params: unknown): Promise<EditAnswer> {
     document.version === plan.version
       ? 'VS Code did not apply the edit'
       : 'the document changed while the edit was on its way: ' +
-        `it was for version ${plan.version}, and is at ${document.version}`,
+          `it was for version ${plan.version}, and is at ${document.version}`,
   );
 }
 

@@ -21,11 +21,14 @@ export interface RopewalkEvents {
 /** A tool of your own: how models see it, and what runs it. */
 export interface RopewalkTool extends ToolDefinition {
   /**
-   * Runs one call. The arguments fit `inputSchema`. What it throws is told to the model as its failure; a text is a whole
-   * answer.
+   * Runs one call. The arguments fit `inputSchema`. What it throws is told to the model as its failure; a text is a
+   * whole answer.
    */
-  run(args: Record<string, unknown>, call: { sessionId: string; callId: string }, token: CancellationToken):
-    Promise<RunToolResult | string> | RunToolResult | string;
+  run(
+    args: Record<string, unknown>,
+    call: { sessionId: string; callId: string },
+    token: CancellationToken,
+  ): Promise<RunToolResult | string> | RunToolResult | string;
 }
 
 /** Tools that were registered. Disposing takes them back. */
@@ -35,9 +38,9 @@ export interface RopewalkRegistration extends Disposable {
 }
 
 /**
- * The API: `vscode.extensions.getExtension('ropewalk.ropewalk')?.activate()`. Within a major version, changes only add. What
- * asks the sidecar rejects with an `Error` where the sidecar does not run, ends before it has answered, or answers with an
- * error; a tool that fails is a result with `isError`.
+ * The API: `vscode.extensions.getExtension('ropewalk.ropewalk')?.activate()`. Within a major version, changes only add.
+ * What asks the sidecar rejects with an `Error` where the sidecar does not run, ends before it has answered, or answers
+ * with an error; a tool that fails is a result with `isError`.
  */
 export interface RopewalkApi {
   readonly version: 1;

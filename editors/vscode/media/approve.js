@@ -44,7 +44,13 @@
     for (const other of section.querySelectorAll('.answers [data-consent]'))
       other.setAttribute('aria-pressed', String(other.dataset.consent === consent));
     const state = section.querySelector('.state');
-    if (state) state.textContent = { deny: 'Denied', once: 'Allowed once', session: 'Allowed in this session', always: 'Always allowed' }[consent];
+    if (state)
+      state.textContent = {
+        deny: 'Denied',
+        once: 'Allowed once',
+        session: 'Allowed in this session',
+        always: 'Always allowed',
+      }[consent];
   };
 
   document.addEventListener('click', (event) => {

@@ -1,4 +1,5 @@
-// Writes the side view's, the review's and the models' part of package.json. `node scripts/contributes.mjs [--check]`; with
+// Writes the side view's, the review's and the models' part of package.json. `node scripts/contributes.mjs [--check]`;
+// with
 // --check nothing is written, and the exit code is 1 where something would change. What others put there stays.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -65,8 +66,16 @@ const WELCOME = [
 const MENUS = {
   'editor/title': [
     ['acceptEdited', 'resourceScheme == ropewalk-edit', 'navigation@1'],
-    ['previousChange', '!isInDiffEditor && ropewalk.fileHasChanges || !isInDiffEditor && ropewalk.fileHasProposals', 'navigation@2'],
-    ['nextChange', '!isInDiffEditor && ropewalk.fileHasChanges || !isInDiffEditor && ropewalk.fileHasProposals', 'navigation@3'],
+    [
+      'previousChange',
+      '!isInDiffEditor && ropewalk.fileHasChanges || !isInDiffEditor && ropewalk.fileHasProposals',
+      'navigation@2',
+    ],
+    [
+      'nextChange',
+      '!isInDiffEditor && ropewalk.fileHasChanges || !isInDiffEditor && ropewalk.fileHasProposals',
+      'navigation@3',
+    ],
     ['refreshOutput', 'resourceScheme == ropewalk-output', 'navigation@1'],
     ['keepFile', 'ropewalk.fileHasChanges', '1_ropewalk@1'],
     ['undoFile', 'ropewalk.fileHasChanges', '1_ropewalk@2'],
@@ -128,7 +137,7 @@ const SETTINGS = {
     ],
     default: 'default',
     markdownDescription:
-      'Which tools VS Code\'s own chat and other extensions get as language model tools. `default`: what VS Code lacks, `apply_patch`, `edit`, `lsp`, `memory`, `monitor`, `multi_edit`, `output` and `websearch`; `all`; `none`; or a list of names.',
+      "Which tools VS Code's own chat and other extensions get as language model tools. `default`: what VS Code lacks, `apply_patch`, `edit`, `lsp`, `memory`, `monitor`, `multi_edit`, `output` and `websearch`; `all`; `none`; or a list of names.",
   },
   'ropewalk.mcpServer': {
     scope: 'machine',
@@ -147,7 +156,8 @@ const SETTINGS = {
     scope: 'window',
     type: 'boolean',
     default: true,
-    markdownDescription: 'Shows behind a changed line what stood there before. The whole text is shown on hover in any case.',
+    markdownDescription:
+      'Shows behind a changed line what stood there before. The whole text is shown on hover in any case.',
   },
 };
 
@@ -167,9 +177,15 @@ export function contributed(manifest) {
     menus[menu] = [...(menus[menu] ?? []).filter((item) => !ours.has(item.command)), ...items];
   };
   for (const [menu, items] of Object.entries(MENUS)) {
-    put(menu, items.map(([name, when, group]) => ({ command: `ropewalk.${name}`, when, group })));
+    put(
+      menu,
+      items.map(([name, when, group]) => ({ command: `ropewalk.${name}`, when, group })),
+    );
   }
-  put('commandPalette', Object.entries(COMMANDS).map(([name, [, , when]]) => ({ command: `ropewalk.${name}`, when })));
+  put(
+    'commandPalette',
+    Object.entries(COMMANDS).map(([name, [, , when]]) => ({ command: `ropewalk.${name}`, when })),
+  );
   const title = 'Review and models';
   return {
     ...manifest,

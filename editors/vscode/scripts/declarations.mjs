@@ -1,6 +1,6 @@
-// Writes ropewalk.d.ts, the types of the extension's interface for other extensions to copy: src/interface.ts with those
-// types of src/protocol.ts that it uses. `node scripts/declarations.mjs [--check]`; with --check nothing is written, and
-// the exit code is 1 where something would change.
+// Writes ropewalk.d.ts, the types of the extension's interface for other extensions to copy: src/interface.ts with
+// those types of src/protocol.ts that it uses. `node scripts/declarations.mjs [--check]`; with --check nothing is
+// written, and the exit code is 1 where something would change.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -23,7 +23,10 @@ function names(block) {
 
 export function declared(own, protocol) {
   const known = declarations(protocol);
-  const body = own.replace(/^\/\/.*\n/gm, '').replace(/import type \{[^}]*\} from '\.\/protocol';\n/, '').trim();
+  const body = own
+    .replace(/^\/\/.*\n/gm, '')
+    .replace(/import type \{[^}]*\} from '\.\/protocol';\n/, '')
+    .trim();
   const wanted = new Set();
   const follow = (block) => {
     for (const name of names(block)) {
@@ -33,12 +36,16 @@ export function declared(own, protocol) {
     }
   };
   follow(body);
-  const head = '// The interface of the extension Ropewalk for other extensions: copy this file. Made by `npm run declarations`: do not edit.';
+  const head =
+    '// The interface of the extension Ropewalk for other extensions: copy this file. Made by `npm run declarations`: do not edit.';
   return `${[head, body, ...[...known].filter(([name]) => wanted.has(name)).map(([, block]) => block)].join('\n\n')}\n`;
 }
 
 function main() {
-  const wanted = declared(readFileSync(file('src/interface.ts'), 'utf8'), readFileSync(file('src/protocol.ts'), 'utf8'));
+  const wanted = declared(
+    readFileSync(file('src/interface.ts'), 'utf8'),
+    readFileSync(file('src/protocol.ts'), 'utf8'),
+  );
   let now = '';
   try {
     now = readFileSync(file('ropewalk.d.ts'), 'utf8');

@@ -8,19 +8,36 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { bundle } from './build.mjs';
 
-const TARGETS = ['linux-x64', 'linux-arm64', 'linux-armhf', 'alpine-x64', 'alpine-arm64', 'darwin-x64', 'darwin-arm64', 'win32-x64', 'win32-arm64'];
+const TARGETS = [
+  'linux-x64',
+  'linux-arm64',
+  'linux-armhf',
+  'alpine-x64',
+  'alpine-arm64',
+  'darwin-x64',
+  'darwin-arm64',
+  'win32-x64',
+  'win32-arm64',
+];
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const { values } = parseArgs({ options: { target: { type: 'string' }, binary: { type: 'string' }, out: { type: 'string' } } });
+const { values } = parseArgs({
+  options: { target: { type: 'string' }, binary: { type: 'string' }, out: { type: 'string' } },
+});
 const { target, binary } = values;
 if (!target || !TARGETS.includes(target)) throw new Error(`--target has to be one of ${TARGETS.join(', ')}`);
-if (!binary || !existsSync(binary) || !statSync(binary).isFile()) throw new Error(`--binary has to be the program for ${target}`);
+if (!binary || !existsSync(binary) || !statSync(binary).isFile())
+  throw new Error(`--binary has to be the program for ${target}`);
 
 /** When the sources were last changed, as far as that is known (s). */
 function epoch() {
   if (process.env.SOURCE_DATE_EPOCH) return process.env.SOURCE_DATE_EPOCH;
   try {
-    return execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+    return execFileSync('git', ['log', '-1', '--format=%ct'], {
+      cwd: root,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
   } catch {
     return '315532800';
   }
@@ -46,11 +63,22 @@ shipped.files = ['**'];
 writeFileSync(`${stage}/package.json`, `${JSON.stringify(shipped, null, 2)}\n`);
 const program = `${stage}/bin/${target.startsWith('win32') ? 'ropewalk.exe' : 'ropewalk'}`;
 cpSync(binary, program);
-for (const file of execFileSync('find', [stage, '-type', 'f'], { encoding: 'utf8' }).trim().split('\n')) chmodSync(file, file === program ? 0o755 : 0o644);
+for (const file of execFileSync('find', [stage, '-type', 'f'], { encoding: 'utf8' }).trim().split('\n'))
+  chmodSync(file, file === program ? 0o755 : 0o644);
 
 execFileSync(
   process.execPath,
-  [`${root}/node_modules/@vscode/vsce/vsce`, 'package', '--target', target, '--no-dependencies', '--allow-missing-repository', '--skip-license', '--out', out],
+  [
+    `${root}/node_modules/@vscode/vsce/vsce`,
+    'package',
+    '--target',
+    target,
+    '--no-dependencies',
+    '--allow-missing-repository',
+    '--skip-license',
+    '--out',
+    out,
+  ],
   // Times in archives are local ones.
   { cwd: stage, stdio: 'inherit', env: { ...process.env, SOURCE_DATE_EPOCH: epoch(), TZ: 'UTC' } },
 );

@@ -1,6 +1,6 @@
-// Writes `languageModelTools` of package.json from the tools that the sidecar lists (dialect `vscode`), for VS Code wants them
-// declared. `node scripts/tools.mjs PATH_TO_ROPEWALK [--check]`; with --check nothing is written, and the exit code is
-// 1 where something would change.
+// Writes `languageModelTools` of package.json from the tools that the sidecar lists (dialect `vscode`), for VS Code
+// wants them declared. `node scripts/tools.mjs PATH_TO_ROPEWALK [--check]`; with --check nothing is written, and the
+// exit code is 1 where something would change.
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -11,10 +11,28 @@ const PREFIX = 'ropewalk_';
 const LEFT_OUT = new Set(['tool_search']);
 
 const ICONS = {
-  agent: 'robot', apply_patch: 'diff', bash: 'terminal', edit: 'edit', file_search: 'go-to-file', glob: 'files', grep: 'search',
-  ls: 'list-tree', lsp: 'symbol-misc', memory: 'bookmark', monitor: 'pulse', multi_edit: 'edit', output: 'output',
-  plan_enter: 'checklist', plan_exit: 'checklist', question: 'question', read: 'file', skill: 'mortar-board',
-  todowrite: 'checklist', webfetch: 'globe', websearch: 'globe', write: 'new-file',
+  agent: 'robot',
+  apply_patch: 'diff',
+  bash: 'terminal',
+  edit: 'edit',
+  file_search: 'go-to-file',
+  glob: 'files',
+  grep: 'search',
+  ls: 'list-tree',
+  lsp: 'symbol-misc',
+  memory: 'bookmark',
+  monitor: 'pulse',
+  multi_edit: 'edit',
+  output: 'output',
+  plan_enter: 'checklist',
+  plan_exit: 'checklist',
+  question: 'question',
+  read: 'file',
+  skill: 'mortar-board',
+  todowrite: 'checklist',
+  webfetch: 'globe',
+  websearch: 'globe',
+  write: 'new-file',
 };
 
 /** Asks a sidecar for its tools in a dialect. */
@@ -67,7 +85,8 @@ export function declared(tools, plain) {
   const titles = new Map(plain.map((tool) => [tool.name, tool.title]));
   const names = new Set(tools.map((tool) => tool.name));
   // In descriptions the others are called by the names that VS Code knows them by.
-  const renamed = (text) => text.replace(/`([a-z_]+)`/g, (whole, name) => (names.has(name) ? `\`${PREFIX}${name}\`` : whole));
+  const renamed = (text) =>
+    text.replace(/`([a-z_]+)`/g, (whole, name) => (names.has(name) ? `\`${PREFIX}${name}\`` : whole));
   return tools
     .filter(({ name }) => !LEFT_OUT.has(name))
     .map(({ name, description, inputSchema, tags }) => ({

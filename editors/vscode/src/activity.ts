@@ -10,14 +10,19 @@ export function callLine(event: ToolEvent): string | undefined {
   const result = (event.detail ?? {}) as Partial<CallResult>;
   const text = result.content?.find((part) => part.type === 'text');
   const said = text && 'text' in text && typeof text.text === 'string' ? (text.text.split('\n', 1)[0] ?? '') : '';
-  const timing = result.timing ? Object.values(result.timing).reduce<number>((sum, part) => sum + (typeof part === 'number' ? part : 0), 0) : 0;
+  const timing = result.timing
+    ? Object.values(result.timing).reduce<number>((sum, part) => sum + (typeof part === 'number' ? part : 0), 0)
+    : 0;
   const short = said.length > 160 ? `${said.slice(0, 159)}…` : said;
   return `[${event.sessionId}] ${event.callId} ${result.name ?? '?'}: ${result.status ?? '?'} (${timing} ms)${short ? ` ${short}` : ''}`;
 }
 
 export class Activity {
   private readonly modes = new Map<string, Mode>();
-  private readonly calls = new Map<string, { readonly sessionId: string; readonly callId: string; readonly name: string }>();
+  private readonly calls = new Map<
+    string,
+    { readonly sessionId: string; readonly callId: string; readonly name: string }
+  >();
 
   /** Takes an event of a call. Whether the number of running calls changed. */
   event(event: ToolEvent): boolean {
@@ -65,18 +70,34 @@ export interface Shown {
 }
 
 /** The item of the status bar. */
-export function shown(state: string, trouble: string | undefined, trusted: boolean, activity: Activity, waiting: number): Shown {
+export function shown(
+  state: string,
+  trouble: string | undefined,
+  trusted: boolean,
+  activity: Activity,
+  waiting: number,
+): Shown {
   if (state === 'starting') return { text: '$(sync~spin) Ropewalk', tooltip: 'The sidecar starts', look: 'plain' };
   if (state === 'crashed') return { text: '$(error) Ropewalk', tooltip: trouble ?? 'The sidecar ended', look: 'error' };
   if (state !== 'running')
-    return { text: '$(circle-slash) Ropewalk', tooltip: trouble ?? 'The sidecar is stopped', look: trouble ? 'error' : 'plain' };
+    return {
+      text: '$(circle-slash) Ropewalk',
+      tooltip: trouble ?? 'The sidecar is stopped',
+      look: trouble ? 'error' : 'plain',
+    };
   const mode = activity.mode(DEFAULT_SESSION);
   const calls = activity.running();
-  const parts = [waiting > 0 ? `$(bell-dot) ${waiting}` : '', calls.length > 0 ? `$(loading~spin) ${calls.length}` : '', `Ropewalk: ${mode}`];
+  const parts = [
+    waiting > 0 ? `$(bell-dot) ${waiting}` : '',
+    calls.length > 0 ? `$(loading~spin) ${calls.length}` : '',
+    `Ropewalk: ${mode}`,
+  ];
   const lines = [
     `Mode: ${mode}`,
     calls.length === 0 ? 'No call runs' : `Running: ${calls.map((call) => call.name).join(', ')}`,
-    waiting === 0 ? 'Nothing waits for your answer' : `${waiting} ${waiting === 1 ? 'question waits' : 'questions wait'} for your answer`,
+    waiting === 0
+      ? 'Nothing waits for your answer'
+      : `${waiting} ${waiting === 1 ? 'question waits' : 'questions wait'} for your answer`,
     trusted ? 'The window is trusted' : 'The window is not trusted: nothing of it is run',
   ];
   const look = waiting > 0 || mode === 'danger' ? 'warning' : 'plain';

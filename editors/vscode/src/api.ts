@@ -60,7 +60,9 @@ class ClientTools {
     sidecar.onDidChangeState((state) => {
       if (state !== 'running') return;
       for (const batch of this.registry.all()) {
-        this.tell(batch).catch((error: unknown) => sidecar.log.warn(`Tools were not registered again: ${String(error)}`));
+        this.tell(batch).catch((error: unknown) =>
+          sidecar.log.warn(`Tools were not registered again: ${String(error)}`),
+        );
       }
     });
   }
@@ -99,7 +101,8 @@ class ClientTools {
   private tell(batch: Batch<RopewalkTool['run']>): Promise<Registered[]> {
     const definitions = batch.tools.map((it) => it.definition);
     const told = this.sidecar.request('ropewalk/registerTools', { tools: definitions }).then(({ tools }) => {
-      for (const line of refused(tools)) this.sidecar.log.warn(`A tool of another extension was not registered: ${line}`);
+      for (const line of refused(tools))
+        this.sidecar.log.warn(`A tool of another extension was not registered: ${line}`);
       return tools;
     });
     this.telling.set(batch, told);
@@ -110,7 +113,10 @@ class ClientTools {
     return told;
   }
 
-  private async run({ name, arguments: args, sessionId, callId }: RunToolParams, token: vscode.CancellationToken): Promise<RunToolResult> {
+  private async run(
+    { name, arguments: args, sessionId, callId }: RunToolParams,
+    token: vscode.CancellationToken,
+  ): Promise<RunToolResult> {
     const run = this.registry.find(name);
     if (!run) return failureOf(`The tool ${name} has left.`);
     try {

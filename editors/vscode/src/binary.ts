@@ -42,6 +42,7 @@ export function findBinary(around: Surroundings): Found {
   }
   return {
     missing:
-      'There is no program `ropewalk`: none came with this extension, and none is on the PATH. Install it (`cargo install ropewalk`) or set `ropewalk.path`.',
+      'There is no program `ropewalk`: none came with this extension, and none is on the PATH. ' +
+      'Install it (`cargo install ropewalk`) or set `ropewalk.path`.',
   };
 }

@@ -36,12 +36,20 @@ async function setMode({ sidecar, activity }: Parts): Promise<void> {
   const sessionId = await pickSession(activity, 'Of which session?');
   if (sessionId === undefined) return;
   const now = activity.mode(sessionId);
-  const items = MODES.map(({ mode, detail }) => ({ label: mode, detail, mode, ...(mode === now ? { description: 'now' } : {}) }));
-  const chosen = await vscode.window.showQuickPick(items, { placeHolder: `The mode of the session ${oneLine(sessionId)}` });
+  const items = MODES.map(({ mode, detail }) => ({
+    label: mode,
+    detail,
+    mode,
+    ...(mode === now ? { description: 'now' } : {}),
+  }));
+  const chosen = await vscode.window.showQuickPick(items, {
+    placeHolder: `The mode of the session ${oneLine(sessionId)}`,
+  });
   if (!chosen) return;
   if (chosen.mode === 'danger') {
     const yes = 'Ask me nothing';
-    const detail = 'Agents change and run what they want in this session, without asking. Protected places stay protected.';
+    const detail =
+      'Agents change and run what they want in this session, without asking. Protected places stay protected.';
     if ((await vscode.window.showWarningMessage('Danger mode?', { modal: true, detail }, yes)) !== yes) return;
   }
   const { mode } = await sidecar.request('ropewalk/setMode', { sessionId, mode: chosen.mode });
@@ -50,7 +58,10 @@ async function setMode({ sidecar, activity }: Parts): Promise<void> {
 
 /** Arguments to begin with: what must be there, by the examples of the schema. */
 export function exampleOf(schema: unknown): Record<string, unknown> {
-  const { properties, required } = (schema ?? {}) as { properties?: Record<string, { examples?: unknown[]; type?: unknown }>; required?: string[] };
+  const { properties, required } = (schema ?? {}) as {
+    properties?: Record<string, { examples?: unknown[]; type?: unknown }>;
+    required?: string[];
+  };
   const empty: Record<string, unknown> = { string: '', integer: 0, number: 0, boolean: false, array: [], object: {} };
   return Object.fromEntries(
     (required ?? []).map((name) => {
@@ -64,11 +75,17 @@ const RESULT_SCHEME = 'ropewalk-result';
 
 /** The result of a call that a person made, as a page to read. */
 function resultText(call: string, result: CallResult): string {
-  const content = result.content.map((part) => ('text' in part && typeof part.text === 'string' ? part.text : `[${part.type}]`));
+  const content = result.content.map((part) =>
+    'text' in part && typeof part.text === 'string' ? part.text : `[${part.type}]`,
+  );
   return `${call}\n${result.status}\n\n${content.join('\n\n')}\n`;
 }
 
-async function call({ sidecar }: Parts, results: Map<string, string>, shown: vscode.EventEmitter<vscode.Uri>): Promise<void> {
+async function call(
+  { sidecar }: Parts,
+  results: Map<string, string>,
+  shown: vscode.EventEmitter<vscode.Uri>,
+): Promise<void> {
   const { tools } = await sidecar.request('ropewalk/listTools', { includeDeferred: true });
   const items = (tools as ToolInfo[]).map((tool) => ({
     label: tool.name,
@@ -79,7 +96,11 @@ async function call({ sidecar }: Parts, results: Map<string, string>, shown: vsc
   const chosen = await vscode.window.showQuickPick(items, { placeHolder: 'Which tool?', matchOnDescription: true });
   if (!chosen) return;
   const example = JSON.stringify(exampleOf(chosen.tool.inputSchema));
-  const given = await vscode.window.showInputBox({ prompt: `Arguments of ${chosen.label}, as JSON`, value: example, ignoreFocusOut: true });
+  const given = await vscode.window.showInputBox({
+    prompt: `Arguments of ${chosen.label}, as JSON`,
+    value: example,
+    ignoreFocusOut: true,
+  });
   if (given === undefined) return;
   const result = await vscode.window.withProgress(
     { location: vscode.ProgressLocation.Notification, title: `Ropewalk: ${chosen.label}`, cancellable: true },
@@ -88,7 +109,11 @@ async function call({ sidecar }: Parts, results: Map<string, string>, shown: vsc
   const uri = vscode.Uri.from({ scheme: RESULT_SCHEME, path: `/${chosen.label}` });
   results.set(uri.toString(), resultText(`${chosen.label} ${given}`, result));
   shown.fire(uri);
-  await vscode.window.showTextDocument(uri, { preview: true, preserveFocus: true, viewColumn: vscode.ViewColumn.Beside });
+  await vscode.window.showTextDocument(uri, {
+    preview: true,
+    preserveFocus: true,
+    viewColumn: vscode.ViewColumn.Beside,
+  });
 }
 
 async function menu(parts: Parts): Promise<void> {
@@ -97,7 +122,11 @@ async function menu(parts: Parts): Promise<void> {
   const items = [
     ...(runs
       ? [
-          { label: '$(shield) Choose the mode...', command: 'ropewalk.setMode', description: parts.activity.mode(DEFAULT_SESSION) },
+          {
+            label: '$(shield) Choose the mode...',
+            command: 'ropewalk.setMode',
+            description: parts.activity.mode(DEFAULT_SESSION),
+          },
           { label: '$(bell) Show what waits for your answer', command: 'ropewalk.showApprovals' },
           { label: '$(play) Call a tool...', command: 'ropewalk.call' },
         ]
@@ -144,7 +173,8 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     command('call', () => call(parts, results, shown)),
     command('menu', () => menu(parts)),
     command('showApprovals', () => {
-      if (!questions.focus() && !approvals.focus()) void vscode.window.showInformationMessage('Nothing waits for your answer.');
+      if (!questions.focus() && !approvals.focus())
+        void vscode.window.showInformationMessage('Nothing waits for your answer.');
     }),
   );
 }

@@ -30,9 +30,12 @@ export class Configuration {
   follow(sidecar: Sidecar): vscode.Disposable {
     return vscode.workspace.onDidChangeConfiguration((event) => {
       if (!event.affectsConfiguration('ropewalk')) return;
-      const start = OWN_KEYS.filter((key) => key !== 'enabled').some((key) => event.affectsConfiguration(`ropewalk.${key}`));
+      const start = OWN_KEYS.filter((key) => key !== 'enabled').some((key) =>
+        event.affectsConfiguration(`ropewalk.${key}`),
+      );
       if (start && (sidecar.state !== 'stopped' || sidecar.trouble !== undefined)) void sidecar.restart();
-      else if (event.affectsConfiguration('ropewalk.enabled')) void (this.own().enabled ? sidecar.start() : sidecar.stop());
+      else if (event.affectsConfiguration('ropewalk.enabled'))
+        void (this.own().enabled ? sidecar.start() : sidecar.stop());
       else sidecar.notify('workspace/didChangeConfiguration', { settings: { ropewalk: this.sidecar() } });
     });
   }

@@ -64,7 +64,8 @@ export async function applyEdit(params: unknown): Promise<EditAnswer> {
   return refuse(
     document.version === plan.version
       ? 'VS Code did not apply the edit'
-      : `the document changed while the edit was on its way: it was for version ${plan.version}, and is at ${document.version}`,
+      : 'the document changed while the edit was on its way: ' +
+          `it was for version ${plan.version}, and is at ${document.version}`,
   );
 }
 
@@ -98,7 +99,9 @@ function watchLargeOnes(sidecar: Sidecar): vscode.Disposable {
     );
     if (size <= LARGEST || told.has(uri) || findDocument(uri)) return;
     told.add(uri);
-    const message = `${vscode.workspace.asRelativePath(input.uri)} is larger than 50 MB. VS Code shows such documents to no extension: agents see the file as it is on the disk, not what you type.`;
+    const message =
+      `${vscode.workspace.asRelativePath(input.uri)} is larger than 50 MB. VS Code shows such documents to no extension: ` +
+      'agents see the file as it is on the disk, not what you type.';
     sidecar.log.warn(message);
     void vscode.window.showWarningMessage(`Ropewalk: ${message}`);
   };

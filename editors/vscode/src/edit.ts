@@ -10,7 +10,9 @@ export interface EditedDocument {
 }
 
 /** What is to be done, or why nothing is. */
-export type Plan = { readonly uri: string; readonly version: number; readonly edits: readonly TextEdit[] } | { readonly refused: string };
+export type Plan =
+  | { readonly uri: string; readonly version: number; readonly edits: readonly TextEdit[] }
+  | { readonly refused: string };
 
 interface Place {
   line: number;
@@ -21,7 +23,9 @@ const isWhole = (value: unknown): value is number => typeof value === 'number' &
 
 function placeOf(value: unknown): Place | undefined {
   const place = value as Partial<Place> | null | undefined;
-  return isWhole(place?.line) && isWhole(place.character) ? { line: place.line, character: place.character } : undefined;
+  return isWhole(place?.line) && isWhole(place.character)
+    ? { line: place.line, character: place.character }
+    : undefined;
 }
 
 const isAfter = (a: Place, b: Place) => a.line > b.line || (a.line === b.line && a.character > b.character);
@@ -34,7 +38,8 @@ export function readEdit(params: unknown): Plan {
   const changes = edit?.documentChanges;
   if (!edit || !Array.isArray(changes) || (edit.changes && Object.keys(edit.changes).length > 0))
     return { refused: 'only edits with versions (documentChanges) are applied' };
-  const change = changes[0] as { kind?: unknown; textDocument?: { uri?: unknown; version?: unknown }; edits?: unknown } | undefined;
+  const change = changes[0] as
+    { kind?: unknown; textDocument?: { uri?: unknown; version?: unknown }; edits?: unknown } | undefined;
   if (changes.length !== 1 || !change || change.kind !== undefined || typeof change.textDocument?.uri !== 'string')
     return { refused: 'only edits of exactly one document are applied' };
   const { uri, version } = change.textDocument;
@@ -54,7 +59,10 @@ export function readEdit(params: unknown): Plan {
  * Whether a plan fits the document as it is at this moment. VS Code would move a place outside of the text to its
  * nearest one, and so edit another one than was meant.
  */
-export function refusal(plan: { version: number; edits: readonly TextEdit[] }, document: EditedDocument): string | undefined {
+export function refusal(
+  plan: { version: number; edits: readonly TextEdit[] },
+  document: EditedDocument,
+): string | undefined {
   if (plan.version !== document.version)
     return `the edit is for version ${plan.version}, the document is at version ${document.version}`;
   const sorted = plan.edits

@@ -1,7 +1,16 @@
 // What the sidecar asks of the editor itself: saving and formatting; and what the person looks at, which it is told.
 import * as vscode from 'vscode';
 import { isServed, findDocument, openDocument } from './documents';
-import type { DidChangeContextParams, FormatParams, FormatResult, Range, SaveFailure, SaveParams, SaveResult, TextEdit } from './protocol';
+import type {
+  DidChangeContextParams,
+  FormatParams,
+  FormatResult,
+  Range,
+  SaveFailure,
+  SaveParams,
+  SaveResult,
+  TextEdit,
+} from './protocol';
 import type { Sidecar } from './sidecar';
 
 /** What the person looks at is told when it has stayed so for this long (ms). */
@@ -86,7 +95,8 @@ export async function format(params: FormatParams): Promise<FormatResult | null>
 function openEditors(): string[] {
   const uris = vscode.window.tabGroups.all.flatMap((group) =>
     group.tabs.flatMap(({ input }) => {
-      if (input instanceof vscode.TabInputText || input instanceof vscode.TabInputNotebook) return [input.uri.toString()];
+      if (input instanceof vscode.TabInputText || input instanceof vscode.TabInputNotebook)
+        return [input.uri.toString()];
       if (input instanceof vscode.TabInputTextDiff) return [input.modified.toString()];
       return [];
     }),

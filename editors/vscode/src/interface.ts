@@ -1,11 +1,40 @@
-// What the extension gives to other extensions. `ropewalk.d.ts` is made from this file by `npm run declarations`, with the
-// types of the protocol that it uses, so that it can be copied.
+// What the extension gives to other extensions. `ropewalk.d.ts` is made from this file by `npm run declarations`, with
+// the types of the protocol that it uses, so that it can be copied.
 import type { CancellationToken, Disposable, Event } from 'vscode';
 import type {
-  AcceptParams, AcceptResult, ApprovalsChanged, BatchParams, BatchResult, CallParams, CallResult, ChangesChanged, ChangesParams,
-  ChangesResult, DiagnosticsReport, Effective, FilesChangedParams, JobInfo, JobOutput, JobsChanged, KeepResult, ListChangesParams,
-  ListToolsParams, ListToolsResult, ModeChanged, PreviewResult, Registered, RejectParams, RejectResult, RunToolResult, SessionParams,
-  TodosChanged, ToolDefinition, ToolEvent, ToolsChanged, UndoParams, UndoResult,
+  AcceptParams,
+  AcceptResult,
+  ApprovalsChanged,
+  BatchParams,
+  BatchResult,
+  CallParams,
+  CallResult,
+  ChangesChanged,
+  ChangesParams,
+  ChangesResult,
+  DiagnosticsReport,
+  Effective,
+  FilesChangedParams,
+  JobInfo,
+  JobOutput,
+  JobsChanged,
+  KeepResult,
+  ListChangesParams,
+  ListToolsParams,
+  ListToolsResult,
+  ModeChanged,
+  PreviewResult,
+  Registered,
+  RejectParams,
+  RejectResult,
+  RunToolResult,
+  SessionParams,
+  TodosChanged,
+  ToolDefinition,
+  ToolEvent,
+  ToolsChanged,
+  UndoParams,
+  UndoResult,
 } from './protocol';
 
 /** How the sidecar of this window is doing. `crashed`: it is started again after a while, or by the person. */
@@ -27,11 +56,14 @@ export interface RopewalkEvents {
 /** A tool of your own: how models see it, and what runs it. */
 export interface RopewalkTool extends ToolDefinition {
   /**
-   * Runs one call. The arguments fit `inputSchema`. What it throws is told to the model as its failure; a text is a whole
-   * answer.
+   * Runs one call. The arguments fit `inputSchema`. What it throws is told to the model as its failure; a text is a
+   * whole answer.
    */
-  run(args: Record<string, unknown>, call: { sessionId: string; callId: string }, token: CancellationToken):
-    Promise<RunToolResult | string> | RunToolResult | string;
+  run(
+    args: Record<string, unknown>,
+    call: { sessionId: string; callId: string },
+    token: CancellationToken,
+  ): Promise<RunToolResult | string> | RunToolResult | string;
 }
 
 /** Tools that were registered. Disposing takes them back. */
@@ -41,9 +73,9 @@ export interface RopewalkRegistration extends Disposable {
 }
 
 /**
- * The API: `vscode.extensions.getExtension('ropewalk.ropewalk')?.activate()`. Within a major version, changes only add. What
- * asks the sidecar rejects with an `Error` where the sidecar does not run, ends before it has answered, or answers with an
- * error; a tool that fails is a result with `isError`.
+ * The API: `vscode.extensions.getExtension('ropewalk.ropewalk')?.activate()`. Within a major version, changes only add.
+ * What asks the sidecar rejects with an `Error` where the sidecar does not run, ends before it has answered, or answers
+ * with an error; a tool that fails is a result with `isError`.
  */
 export interface RopewalkApi {
   readonly version: 1;

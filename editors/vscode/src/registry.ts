@@ -1,5 +1,5 @@
-// Tools of other extensions: which there are, who runs them, and what is to be registered with a new sidecar. Plain data;
-// nothing here knows an editor.
+// Tools of other extensions: which there are, who runs them, and what is to be registered with a new sidecar. Plain
+// data; nothing here knows an editor.
 import type { Registered, RunToolResult, ToolDefinition } from './protocol';
 
 /** A tool with what runs it. */

@@ -4,7 +4,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { constants, accessSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import * as vscode from 'vscode';
-import { CloseAction, ErrorAction, LanguageClient, type LanguageClientOptions, type StaticFeature } from 'vscode-languageclient/node';
+import {
+  CloseAction,
+  ErrorAction,
+  LanguageClient,
+  type LanguageClientOptions,
+  type StaticFeature,
+} from 'vscode-languageclient/node';
 import { type Crashes, crashed } from './backoff';
 import { findBinary } from './binary';
 import { lineReader } from './lines';
@@ -53,6 +59,8 @@ export interface Surroundings {
 /** The URI schemes of the documents that are served. */
 export const SCHEMES = ['file', 'untitled', 'vscode-notebook-cell'] as const;
 
+/** How long a sidecar may take to answer `initialize` (ms). */
+const START_MS = 60_000;
 /** How long a sidecar may take to end by itself once it has been asked to (ms). */
 const END_MS = 3000;
 
@@ -103,6 +111,8 @@ export class Sidecar implements vscode.Disposable {
   private revival: NodeJS.Timeout | undefined;
   private chain: Promise<void> = Promise.resolve();
   private disposed = false;
+  /** A restart on its way: requests that come between the two sidecars wait for it. */
+  private restarting: Promise<void> | undefined;
   private readonly contributions: ((capabilities: RopewalkCapabilities) => void)[] = [];
   private readonly handlers = new Map<string, Handler<never, unknown>>();
   private readonly events = new Map<string, vscode.EventEmitter<unknown>>();
@@ -172,6 +182,7 @@ export class Sidecar implements vscode.Disposable {
   ): Promise<Requests[M]['result']>;
   async request<R = unknown>(method: string, params: unknown, token?: vscode.CancellationToken): Promise<R>;
   async request(method: string, params: unknown, token?: vscode.CancellationToken): Promise<unknown> {
+    if (this.restarting && !this.run) await this.restarting;
     const { client } = this.running();
     try {
       return await (token ? client.sendRequest(method, params, token) : client.sendRequest(method, params));
@@ -208,16 +219,22 @@ export class Sidecar implements vscode.Disposable {
 
   /** Stops the sidecar, and leaves it stopped. */
   stop(): Promise<void> {
+    this.giveUpStart();
     return this.queue(() => this.end());
   }
 
   /** Stops the sidecar, if it runs, and starts it. */
   restart(): Promise<void> {
-    return this.queue(async () => {
+    this.giveUpStart();
+    const restarted = this.queue(async () => {
       await this.end();
       if (this.disposed) return;
       this.crashes = { at: [] };
       await this.launch();
+    });
+    this.restarting = restarted;
+    return restarted.finally(() => {
+      if (this.restarting === restarted) this.restarting = undefined;
     });
   }
 
@@ -232,6 +249,11 @@ export class Sidecar implements vscode.Disposable {
     for (const emitter of [this.stateChanged, this.opened, this.closed]) emitter.dispose();
     for (const emitter of this.events.values()) emitter.dispose();
     this.log.dispose();
+  }
+
+  /** A program that is started and does not answer holds nobody up: what is wanted next comes at once. */
+  private giveUpStart(): void {
+    if (this.now === 'starting') this.run?.process?.kill('SIGKILL');
   }
 
   /** Starts and stops come one after the other. */
@@ -250,7 +272,9 @@ export class Sidecar implements vscode.Disposable {
 
   private running(): Run {
     if (!this.run || (this.now !== 'running' && this.now !== 'starting'))
-      throw new Error(this.trouble ?? 'The sidecar does not run. The command "Ropewalk: Restart the Sidecar" starts it.');
+      throw new Error(
+        this.trouble ?? 'The sidecar does not run. The command "Ropewalk: Restart the Sidecar" starts it.',
+      );
     return this.run;
   }
 
@@ -275,16 +299,26 @@ export class Sidecar implements vscode.Disposable {
       return;
     }
     const settings = this.around.settings();
-    const run: Run = { client: this.client(() => this.spawn(run, found.program, settings)), parts: [], asked: new Set() };
+    const run: Run = {
+      client: this.client(() => this.spawn(run, found.program, settings)),
+      parts: [],
+      asked: new Set(),
+    };
     this.run = run;
     for (const [method, handler] of this.handlers) this.answer(run, method, handler);
     for (const [name, emitter] of this.events) this.forward(run, name, emitter);
     this.become('starting');
+    const late = setTimeout(() => {
+      this.log.error(`${found.program} did not answer within ${START_MS / 1000} s. Is it a sidecar?`);
+      this.giveUpStart();
+    }, START_MS);
     try {
       await run.client.start();
     } catch (error) {
       this.lost(run, `It did not start: ${error instanceof Error ? error.message : String(error)}`);
       return;
+    } finally {
+      clearTimeout(late);
     }
     if (this.run !== run || run.ended !== undefined) return;
     this.log.info(`Sidecar ${this.version ?? ''} runs (${found.program}, process ${String(run.process?.pid)})`);
@@ -301,7 +335,10 @@ export class Sidecar implements vscode.Disposable {
       windowsHide: true,
     });
     run.process = child;
-    child.stderr.on('data', lineReader((line) => this.log.info(`[sidecar] ${line}`)));
+    child.stderr.on(
+      'data',
+      lineReader((line) => this.log.info(`[sidecar] ${line}`)),
+    );
     // Its end is seen by `exit` and by the closed pipes; a pipe that breaks while we write is neither news nor a fault.
     child.stdin.on('error', () => {});
     child.on('error', () => {});
@@ -315,7 +352,9 @@ export class Sidecar implements vscode.Disposable {
     });
   }
 
-  private client(server: () => Promise<{ reader: NodeJS.ReadableStream; writer: NodeJS.WritableStream }>): LanguageClient {
+  private client(
+    server: () => Promise<{ reader: NodeJS.ReadableStream; writer: NodeJS.WritableStream }>,
+  ): LanguageClient {
     const options: LanguageClientOptions = {
       documentSelector: SCHEMES.map((scheme) => ({ scheme })),
       outputChannel: this.log,
@@ -323,7 +362,11 @@ export class Sidecar implements vscode.Disposable {
       initializationFailedHandler: () => false,
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue, handled: true }),
-        closed: () => ({ action: CloseAction.DoNotRestart, handled: true, message: 'The connection to the sidecar is closed.' }),
+        closed: () => ({
+          action: CloseAction.DoNotRestart,
+          handled: true,
+          message: 'The connection to the sidecar is closed.',
+        }),
       },
       middleware: {
         didOpen: async (document, next) => {
@@ -351,7 +394,11 @@ export class Sidecar implements vscode.Disposable {
         for (const contribute of this.contributions) contribute(ropewalk);
         capabilities.experimental = { ...(capabilities.experimental as object | undefined), ropewalk };
         // Settings are sent, so that they are the person's alone; asked for, they would be mixed with a project's.
-        capabilities.workspace = { ...capabilities.workspace, configuration: false };
+        capabilities.workspace = {
+          ...capabilities.workspace,
+          configuration: false,
+          didChangeConfiguration: { dynamicRegistration: false },
+        };
       },
       initialize: () => {},
       getState: () => ({ kind: 'static' }),
@@ -404,16 +451,24 @@ export class Sidecar implements vscode.Disposable {
   private async offerRestart(why: string): Promise<void> {
     const again = 'Start again';
     const show = 'Show the log';
-    const chosen = await vscode.window.showErrorMessage(`Ropewalk's sidecar ended again and again. ${why}`, again, show);
+    const chosen = await vscode.window.showErrorMessage(
+      `Ropewalk's sidecar ended again and again. ${why}`,
+      again,
+      show,
+    );
     if (chosen === again) await this.restart();
     else if (chosen === show) this.log.show();
   }
 
   private discard(run: Run): void {
     this.release(run);
-    run.client.dispose(END_MS).catch(() => {
-      // It is gone already.
-    });
+    run.client
+      .dispose(END_MS)
+      .catch(() => {
+        // It is gone already.
+      })
+      // One that did not answer as it should may still be there.
+      .finally(() => ended(run.process));
   }
 
   /** Nobody waits any more for what a run asked. */

@@ -8,9 +8,19 @@ import type { Sidecar } from './sidecar';
 export function showStatus(sidecar: Sidecar, activity: Activity, waiting: Waiting): vscode.Disposable {
   const item = vscode.window.createStatusBarItem('ropewalk.status', vscode.StatusBarAlignment.Right, 100);
   item.name = 'Ropewalk';
-  const colours = { plain: undefined, warning: 'statusBarItem.warningBackground', error: 'statusBarItem.errorBackground' };
+  const colours = {
+    plain: undefined,
+    warning: 'statusBarItem.warningBackground',
+    error: 'statusBarItem.errorBackground',
+  };
   const draw = () => {
-    const { text, tooltip, look } = shown(sidecar.state, sidecar.trouble, vscode.workspace.isTrusted, activity, waiting.count);
+    const { text, tooltip, look } = shown(
+      sidecar.state,
+      sidecar.trouble,
+      vscode.workspace.isTrusted,
+      activity,
+      waiting.count,
+    );
     const colour = colours[look];
     item.text = text;
     item.tooltip = tooltip;

@@ -10,23 +10,21 @@ export const EXTENSION = 'vscode.typescript-language-features';
 /** Together they are what the extension itself asks for. */
 export const QUESTIONS = ['syntacticDiagnosticsSync', 'semanticDiagnosticsSync', 'suggestionDiagnosticsSync'] as const;
 
-/** The source under which the extension shows the problems of a language; undefined for languages it does not check. */
-export function sourceOf(language: string): 'ts' | 'js' | undefined {
+/** The source under which the extension shows all problems. */
+export const SOURCE = 'ts';
+
+/** The section of the settings for a language that the extension checks; undefined for others. */
+export function sectionOf(language: string): 'typescript' | 'javascript' | undefined {
   switch (language) {
     case 'typescript':
     case 'typescriptreact':
-      return 'ts';
+      return 'typescript';
     case 'javascript':
     case 'javascriptreact':
-      return 'js';
+      return 'javascript';
     default:
       return undefined;
   }
-}
-
-/** Whether a source is that extension's. */
-export function isSource(source: string): boolean {
-  return source === 'ts' || source === 'js';
 }
 
 interface Spot {
@@ -57,15 +55,20 @@ function severityOf(category: unknown): number {
 }
 
 /** Reads one answer; undefined where it is none. `uriOf` turns the server's file names into URIs. */
-export function readAnswer(answer: unknown, source: string, uriOf: (file: string) => string): RawProblem[] | undefined {
+export function readAnswer(answer: unknown, uriOf: (file: string) => string): RawProblem[] | undefined {
   const { type, success, body } = (answer ?? {}) as { type?: unknown; success?: unknown; body?: unknown };
   if (type !== 'response' || success === false || !Array.isArray(body)) return undefined;
   const problems: RawProblem[] = [];
   for (const item of body as Record<string, unknown>[]) {
     const { start, end, text, code, category, reportsUnnecessary, reportsDeprecated, relatedInformation } = item;
     if (!isSpot(start) || !isSpot(end) || typeof text !== 'string') return undefined;
-    const own = typeof item['source'] === 'string' ? item['source'] : source;
-    const problem: RawProblem = { range: rangeOf(start, end), severity: severityOf(category), message: text, source: own };
+    const own = typeof item['source'] === 'string' ? item['source'] : SOURCE;
+    const problem: RawProblem = {
+      range: rangeOf(start, end),
+      severity: severityOf(category),
+      message: text,
+      source: own,
+    };
     if (typeof code === 'number') problem.code = code;
     const tags = [...(reportsUnnecessary ? [1] : []), ...(reportsDeprecated ? [2] : [])];
     if (tags.length > 0) problem.tags = tags;
@@ -73,7 +76,9 @@ export function readAnswer(answer: unknown, source: string, uriOf: (file: string
     const found = related.flatMap(({ span, message }) => {
       const place = span as { file?: unknown; start?: unknown; end?: unknown } | undefined;
       if (typeof place?.file !== 'string' || !isSpot(place.start) || !isSpot(place.end)) return [];
-      return [{ location: { uri: uriOf(place.file), range: rangeOf(place.start, place.end) }, message: String(message) }];
+      return [
+        { location: { uri: uriOf(place.file), range: rangeOf(place.start, place.end) }, message: String(message) },
+      ];
     });
     if (found.length > 0) problem.relatedInformation = found;
     problems.push(problem);

@@ -4,17 +4,28 @@ import { test } from 'node:test';
 import { Activity, callLine, shown } from '../src/activity';
 import type { ToolEvent } from '../src/protocol';
 
-const event = (kind: ToolEvent['kind'], callId: string, more: Partial<ToolEvent> = {}): ToolEvent => ({ sessionId: 'default', callId, kind, ...more });
+const event = (kind: ToolEvent['kind'], callId: string, more: Partial<ToolEvent> = {}): ToolEvent => ({
+  sessionId: 'default',
+  callId,
+  kind,
+  ...more,
+});
 
 test('calls run from their start to their end, by session', () => {
   const activity = new Activity();
   assert.equal(activity.event(event('start', 'a', { name: 'edit' })), true);
   assert.equal(activity.event(event('start', 'a', { name: 'bash', sessionId: 'pane-1' })), true);
   assert.equal(activity.event(event('output', 'a')), false);
-  assert.deepEqual(activity.running().map((call) => call.name), ['edit', 'bash']);
+  assert.deepEqual(
+    activity.running().map((call) => call.name),
+    ['edit', 'bash'],
+  );
   assert.equal(activity.event(event('complete', 'a')), true);
   assert.equal(activity.event(event('complete', 'a')), false);
-  assert.deepEqual(activity.running().map((call) => call.name), ['bash']);
+  assert.deepEqual(
+    activity.running().map((call) => call.name),
+    ['bash'],
+  );
   assert.deepEqual(activity.sessions(), ['default', 'pane-1']);
   activity.reset();
   assert.deepEqual([activity.running().length, activity.sessions()], [0, ['default']]);
@@ -30,7 +41,10 @@ test('the status bar says the mode, what runs and what waits', () => {
   activity.setMode('default', 'review');
   activity.event(event('start', 'a', { name: 'edit' }));
   check('running', undefined, 2, '$(bell-dot) 2 $(loading~spin) 1 Ropewalk: review', 'warning');
-  assert.match(shown('running', undefined, false, activity, 1).tooltip, /Running: edit\n1 question waits for your answer\nThe window is not trusted/);
+  assert.match(
+    shown('running', undefined, false, activity, 1).tooltip,
+    /Running: edit\n1 question waits for your answer\nThe window is not trusted/,
+  );
   activity.setMode('default', 'danger');
   check('running', undefined, 0, '$(loading~spin) 1 Ropewalk: danger', 'warning');
   check('starting', undefined, 0, '$(sync~spin) Ropewalk', 'plain');
@@ -40,7 +54,12 @@ test('the status bar says the mode, what runs and what waits', () => {
 });
 
 test('the log has a line for each call that has ended', () => {
-  const detail = { name: 'read', status: 'ok', content: [{ type: 'text', text: 'first\nsecond' }], timing: { queuedMs: 1, runMs: 2 } };
+  const detail = {
+    name: 'read',
+    status: 'ok',
+    content: [{ type: 'text', text: 'first\nsecond' }],
+    timing: { queuedMs: 1, runMs: 2 },
+  };
   assert.equal(callLine(event('complete', 'c1', { detail })), '[default] c1 read: ok (3 ms) first');
   assert.equal(callLine(event('start', 'c1')), undefined);
   assert.equal(callLine(event('complete', 'c1')), '[default] c1 ?: ? (0 ms)');

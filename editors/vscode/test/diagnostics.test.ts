@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bySource, Ledger, Sources, UNNAMED } from '../src/problems';
-import { readAnswer, sourceOf } from '../src/tsserver';
+import { readAnswer, sectionOf } from '../src/tsserver';
 
 const range = (line: number) => ({ start: { line, character: 1 }, end: { line, character: 3 } });
-const diagnostic = (message: string, more: object = {}) => ({ range: range(0), severity: 0, message, source: 'ts', ...more }) as never;
+const diagnostic = (message: string, more: object = {}) =>
+  ({ range: range(0), severity: 0, message, source: 'ts', ...more }) as never;
 
 test('a diagnostic keeps its code, tags and relations', () => {
   const uri = { toString: () => 'file:///b' };
@@ -33,16 +34,25 @@ test('a diagnostic keeps its code, tags and relations', () => {
 });
 
 test('sources stay apart, and our own is never echoed', () => {
-  const groups = bySource([diagnostic('a'), diagnostic('b', { source: 'eslint' }), diagnostic('c', { source: 'ropewalk' }), diagnostic('d')]);
-  assert.deepEqual([...groups].map(([source, found]) => [source, found.map((one) => one.message)]), [
-    ['ts', ['a', 'd']],
-    ['eslint', ['b']],
+  const groups = bySource([
+    diagnostic('a'),
+    diagnostic('b', { source: 'eslint' }),
+    diagnostic('c', { source: 'ropewalk' }),
+    diagnostic('d'),
   ]);
+  assert.deepEqual(
+    [...groups].map(([source, found]) => [source, found.map((one) => one.message)]),
+    [
+      ['ts', ['a', 'd']],
+      ['eslint', ['b']],
+    ],
+  );
 });
 
 test('what did not change is not told: another source may have spoken', () => {
   const ledger = new Ledger();
-  const told = (...diagnostics: never[]) => ledger.update('file:///a', bySource(diagnostics)).map(([source, found]) => `${source}:${found.length}`);
+  const told = (...diagnostics: never[]) =>
+    ledger.update('file:///a', bySource(diagnostics)).map(([source, found]) => `${source}:${found.length}`);
   assert.deepEqual(told(), []);
   assert.deepEqual(told(diagnostic('a')), ['ts:1']);
   assert.deepEqual(told(diagnostic('a')), []);
@@ -58,7 +68,15 @@ test('what did not change is not told: another source may have spoken', () => {
 
 test('a language is served by those that were seen to check it, spell checkers aside', () => {
   const sources = new Sources();
-  assert.deepEqual([sources.add('python', 'Ruff'), sources.add('python', 'Ruff'), sources.add('python', 'cSpell'), sources.add('go', 'go')], [true, false, false, true]);
+  assert.deepEqual(
+    [
+      sources.add('python', 'Ruff'),
+      sources.add('python', 'Ruff'),
+      sources.add('python', 'cSpell'),
+      sources.add('go', 'go'),
+    ],
+    [true, false, false, true],
+  );
   assert.deepEqual([sources.of('python'), sources.of('rust')], [['Ruff'], []]);
 });
 
@@ -77,12 +95,21 @@ test('answers of the TypeScript server are read, or are none', () => {
         code: 6133,
         category: 'suggestion',
         reportsUnnecessary: {},
-        relatedInformation: [{ span: { file: '/w/b.ts', start: spot(1, 1), end: spot(1, 2) }, message: 'here' }, { message: 'nowhere' }],
+        relatedInformation: [
+          { span: { file: '/w/b.ts', start: spot(1, 1), end: spot(1, 2) }, message: 'here' },
+          { message: 'nowhere' },
+        ],
       },
     ],
   };
-  assert.deepEqual(readAnswer(answer, 'ts', uriOf), [
-    { range: { start: { line: 0, character: 13 }, end: { line: 0, character: 14 } }, severity: 1, message: 'Not assignable', source: 'ts', code: 2322 },
+  assert.deepEqual(readAnswer(answer, uriOf), [
+    {
+      range: { start: { line: 0, character: 13 }, end: { line: 0, character: 14 } },
+      severity: 1,
+      message: 'Not assignable',
+      source: 'ts',
+      code: 2322,
+    },
     {
       range: { start: { line: 1, character: 0 }, end: { line: 2, character: 0 } },
       severity: 4,
@@ -90,10 +117,25 @@ test('answers of the TypeScript server are read, or are none', () => {
       source: 'ts',
       code: 6133,
       tags: [1],
-      relatedInformation: [{ location: { uri: 'file:///w/b.ts', range: { start: { line: 0, character: 0 }, end: { line: 0, character: 1 } } }, message: 'here' }],
+      relatedInformation: [
+        {
+          location: {
+            uri: 'file:///w/b.ts',
+            range: { start: { line: 0, character: 0 }, end: { line: 0, character: 1 } },
+          },
+          message: 'here',
+        },
+      ],
     },
   ]);
-  for (const none of [undefined, null, { type: 'cancelled' }, { type: 'response', success: false, body: [] }, { type: 'response', success: true }, { type: 'response', success: true, body: [{ text: 'x' }] }])
-    assert.equal(readAnswer(none, 'ts', uriOf), undefined);
-  assert.deepEqual(['typescriptreact', 'javascript', 'vue'].map(sourceOf), ['ts', 'js', undefined]);
+  for (const none of [
+    undefined,
+    null,
+    { type: 'cancelled' },
+    { type: 'response', success: false, body: [] },
+    { type: 'response', success: true },
+    { type: 'response', success: true, body: [{ text: 'x' }] },
+  ])
+    assert.equal(readAnswer(none, uriOf), undefined);
+  assert.deepEqual(['typescriptreact', 'javascript', 'vue'].map(sectionOf), ['typescript', 'javascript', undefined]);
 });

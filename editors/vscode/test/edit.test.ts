@@ -5,8 +5,14 @@ import { readEdit, refusal } from '../src/edit';
 
 const at = (line: number, character: number) => ({ line, character });
 const change = (start: object, end: object, newText = 'x') => ({ range: { start, end }, newText });
-const params = (textDocument: unknown, edits: unknown = [], more: object = {}) => ({ edit: { documentChanges: [{ textDocument, edits }], ...more } });
-const document = (version: number, ...lines: string[]) => ({ version, lineCount: lines.length, lineLength: (line: number) => lines[line]?.length ?? 0 });
+const params = (textDocument: unknown, edits: unknown = [], more: object = {}) => ({
+  edit: { documentChanges: [{ textDocument, edits }], ...more },
+});
+const document = (version: number, ...lines: string[]) => ({
+  version,
+  lineCount: lines.length,
+  lineLength: (line: number) => lines[line]?.length ?? 0,
+});
 
 test('only one versioned edit of one document can be read', () => {
   const check = (given: unknown, expected: string) => assert.deepEqual(readEdit(given), { refused: expected });
@@ -17,21 +23,39 @@ test('only one versioned edit of one document can be read', () => {
   check(params({ uri: 'file:///a', version: 1 }, [], { changes: { 'file:///a': [] } }), versions);
   check({ edit: { documentChanges: [] } }, one);
   check({ edit: { documentChanges: [{ kind: 'delete', uri: 'file:///a' }] } }, one);
-  check({ edit: { documentChanges: [{ textDocument: { uri: 'a', version: 1 }, edits: [] }, { textDocument: { uri: 'b', version: 1 }, edits: [] }] } }, one);
+  check(
+    {
+      edit: {
+        documentChanges: [
+          { textDocument: { uri: 'a', version: 1 }, edits: [] },
+          { textDocument: { uri: 'b', version: 1 }, edits: [] },
+        ],
+      },
+    },
+    one,
+  );
   check(params({ uri: 'file:///a', version: null }), 'the edit names no version');
   check(params({ uri: 'file:///a' }), 'the edit names no version');
-  check(params({ uri: 'file:///a', version: 1 }, [{ range: { start: at(0, 0) }, newText: '' }]), 'the edit cannot be read');
+  check(
+    params({ uri: 'file:///a', version: 1 }, [{ range: { start: at(0, 0) }, newText: '' }]),
+    'the edit cannot be read',
+  );
   check(params({ uri: 'file:///a', version: 1 }, [change(at(0, -1), at(0, 0))]), 'the edit cannot be read');
   check(params({ uri: 'file:///a', version: 1 }, 'none'), 'the edit cannot be read');
 });
 
 test('labels and annotations do not count: nothing but the text is taken', () => {
   const edits = [{ ...change(at(0, 0), at(0, 1), 'é'), annotationId: 'a' }];
-  assert.deepEqual(readEdit(params({ uri: 'file:///a', version: 0 }, edits, { changeAnnotations: { a: { needsConfirmation: true } } })), {
-    uri: 'file:///a',
-    version: 0,
-    edits: [change(at(0, 0), at(0, 1), 'é')],
-  });
+  assert.deepEqual(
+    readEdit(
+      params({ uri: 'file:///a', version: 0 }, edits, { changeAnnotations: { a: { needsConfirmation: true } } }),
+    ),
+    {
+      uri: 'file:///a',
+      version: 0,
+      edits: [change(at(0, 0), at(0, 1), 'é')],
+    },
+  );
 });
 
 test('an edit fits exactly its version and places that there are', () => {

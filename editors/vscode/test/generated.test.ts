@@ -18,6 +18,10 @@ test('the declarations for other extensions are those of the interface', () => {
 
 const sidecar = process.env.ROPEWALK_BIN ?? process.env.ROPEWALK ?? '';
 
-test('the manifest declares the tools that the sidecar lists', { skip: sidecar === '' && 'ROPEWALK_BIN names no sidecar' }, () => {
-  check('scripts/tools.mjs', sidecar, '--check');
-});
+test(
+  'the manifest declares the tools that the sidecar lists',
+  { skip: sidecar === '' && 'ROPEWALK_BIN names no sidecar' },
+  () => {
+    check('scripts/tools.mjs', sidecar, '--check');
+  },
+);

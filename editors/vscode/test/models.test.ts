@@ -11,7 +11,13 @@ import { environment, joining } from '../src/models/join';
 import { answered, asked } from '../src/models/sampling';
 
 const preview = (more: Partial<PreviewResult> = {}): PreviewResult => ({
-  previewId: 'p1', name: 'edit', arguments: {}, repairs: [], synthesized: false, valid: true, problems: [],
+  previewId: 'p1',
+  name: 'edit',
+  arguments: {},
+  repairs: [],
+  synthesized: false,
+  valid: true,
+  problems: [],
   access: { reads: ['file:///w/n'], writes: ['file:///w/n'], commands: [], hosts: [] },
   diff: '--- a/n\n+++ b/n\n+```\n',
   approval: { requirement: 'suggest', decision: 'ask', reason: 'in review mode', risk: 'medium' },
@@ -23,7 +29,9 @@ test('what the rules ask about is asked about, with the diff in a block that it 
   const confirm = confirmation(preview(), named);
   assert.equal(confirm.kind, 'ask');
   assert.deepEqual(confirm, {
-    kind: 'ask', doing: 'edit: n', title: 'Change n?',
+    kind: 'ask',
+    doing: 'edit: n',
+    title: 'Change n?',
     message: 'In review mode\\.\n\n````diff\n--- a/n\n+++ b/n\n+```\n````',
   });
 });
@@ -41,7 +49,10 @@ test('a command is shown whole, as a command', () => {
 test('what is allowed is not asked about, what is denied says why', () => {
   const approval = preview().approval;
   assert.equal(confirmation(preview({ approval: { ...approval, decision: 'allow' } }), named).kind, 'allow');
-  const denied = confirmation(preview({ approval: { ...approval, decision: 'deny', reason: 'a rule denies it' } }), named);
+  const denied = confirmation(
+    preview({ approval: { ...approval, decision: 'deny', reason: 'a rule denies it' } }),
+    named,
+  );
   assert.deepEqual(denied, { kind: 'deny', doing: 'edit: n', reason: 'a rule denies it' });
   const broken = confirmation(preview({ valid: false, problems: ['old_string is missing'] }), named);
   assert.ok(broken.kind === 'deny' && broken.reason === 'old_string is missing');
@@ -86,18 +97,35 @@ test('the setting says which tools there are', () => {
   assert.deepEqual(chosen('all', there), ['bash', 'edit', 'read', 'websearch']);
   assert.deepEqual(chosen('none', there), []);
   assert.deepEqual(chosen(['ropewalk_bash', 'read', 'unknown', 3], there), ['bash', 'read']);
-  assert.equal(chosen('all', Array.from({ length: 200 }, (_, i) => `t${i}`)).length, 128);
+  assert.equal(
+    chosen(
+      'all',
+      Array.from({ length: 200 }, (_, i) => `t${i}`),
+    ).length,
+    128,
+  );
 });
 
 test('what the manifest declares is what VS Code takes', () => {
   interface Declared {
-    name: string; toolReferenceName: string; displayName: string; modelDescription: string; userDescription: string; when: string;
+    name: string;
+    toolReferenceName: string;
+    displayName: string;
+    modelDescription: string;
+    userDescription: string;
+    when: string;
     inputSchema: { type: string };
   }
-  const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { contributes: { languageModelTools: Declared[] } };
+  const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    contributes: { languageModelTools: Declared[] };
+  };
   const tools = manifest.contributes.languageModelTools;
   assert.ok(tools.length > DEFAULT.length && tools.length <= 128);
-  for (const name of DEFAULT) assert.ok(tools.some((tool) => tool.name === `ropewalk_${name}`), name);
+  for (const name of DEFAULT)
+    assert.ok(
+      tools.some((tool) => tool.name === `ropewalk_${name}`),
+      name,
+    );
   for (const tool of tools) {
     assert.match(tool.name, /^ropewalk_[a-z_]+$/);
     assert.match(tool.toolReferenceName, /^[\w-]+$/);
@@ -122,7 +150,8 @@ function task(script: (Piece[] | Error)[], more: Partial<Task> = {}): Task & { a
     },
     tools: {
       list: async () => [{ name: 'read', description: '' }],
-      run: async (calls) => calls.map(({ callId, name }) => ({ callId, content: [{ type: 'text', text: `ran ${name}` }], isError: false })),
+      run: async (calls) =>
+        calls.map(({ callId, name }) => ({ callId, content: [{ type: 'text', text: `ran ${name}` }], isError: false })),
     },
     turns: [{ role: 'user', text: 'Do it.' }],
     rounds: 5,
@@ -137,24 +166,43 @@ test('an agent calls tools until it answers, and only the answer is passed on', 
   const it = task([[says('Let me '), says('look.'), wants('a'), wants('b')], [says('It is so.')]]);
   assert.deepEqual(await run(it), { output: 'It is so.', status: 'completed' });
   assert.deepEqual(it.asked[1]?.slice(1), [
-    { role: 'assistant', text: 'Let me look.', calls: [{ callId: 'a', name: 'read', input: {} }, { callId: 'b', name: 'read', input: {} }] },
-    { role: 'results', results: ['a', 'b'].map((callId) => ({ callId, content: [{ type: 'text', text: 'ran read' }], isError: false })) },
+    {
+      role: 'assistant',
+      text: 'Let me look.',
+      calls: [
+        { callId: 'a', name: 'read', input: {} },
+        { callId: 'b', name: 'read', input: {} },
+      ],
+    },
+    {
+      role: 'results',
+      results: ['a', 'b'].map((callId) => ({ callId, content: [{ type: 'text', text: 'ran read' }], isError: false })),
+    },
   ]);
   assert.equal(it.turns.at(-1)?.role, 'assistant', 'the conversation can be gone on with');
 });
 
 test('an agent ends after its rounds, and when nothing comes', async () => {
-  const endless = task(Array.from({ length: 9 }, () => [says('again'), wants('x')]), { rounds: 2 });
-  assert.deepEqual(await run(endless), { output: 'again\n\nagain\n\nIt was stopped after 2 rounds without an answer.', status: 'failed' });
+  const endless = task(
+    Array.from({ length: 9 }, () => [says('again'), wants('x')]),
+    { rounds: 2 },
+  );
+  assert.deepEqual(await run(endless), {
+    output: 'again\n\nagain\n\nIt was stopped after 2 rounds without an answer.',
+    status: 'failed',
+  });
   assert.deepEqual(await run(task([[]])), { output: 'The model ended without an answer.', status: 'failed' });
 });
 
 test('what goes wrong is how an agent ended', async () => {
   assert.deepEqual(await run(task([[says('Well.'), wants('x')], new Error('quota')])), {
-    output: 'Well.\n\nThe model could not be asked: quota', status: 'failed',
+    output: 'Well.\n\nThe model could not be asked: quota',
+    status: 'failed',
   });
   const broken = task([[wants('x')]]);
-  broken.tools.run = async () => { throw new Error('gone'); };
+  broken.tools.run = async () => {
+    throw new Error('gone');
+  };
   assert.deepEqual(await run(broken), { output: 'Its calls could not be run: gone', status: 'failed' });
   assert.equal(broken.turns.at(-1)?.role, 'results', 'each call has a result, so that it can go on');
 });
@@ -162,23 +210,48 @@ test('what goes wrong is how an agent ended', async () => {
 test('a cancelled agent ends as cancelled, with what it had said', async () => {
   let cancelled = false;
   const it = task([[says('Half'), wants('x')], [says('never')]], { cancelled: () => cancelled });
-  it.tools.run = async () => { cancelled = true; throw new Error('cancelled'); };
+  it.tools.run = async () => {
+    cancelled = true;
+    throw new Error('cancelled');
+  };
   assert.deepEqual(await run(it), { output: 'Half', status: 'cancelled' });
   assert.deepEqual(await run(task([[says('x')]], { cancelled: () => true })), { output: '', status: 'cancelled' });
 });
 
 test('an MCP request becomes a conversation, if it is all words', () => {
-  const request = { systemPrompt: 'Be brief.', messages: [{ role: 'user', content: { type: 'text', text: 'Hi' } }, { role: 'assistant', content: [{ type: 'text', text: 'Yes?' }] }] };
+  const request = {
+    systemPrompt: 'Be brief.',
+    messages: [
+      { role: 'user', content: { type: 'text', text: 'Hi' } },
+      { role: 'assistant', content: [{ type: 'text', text: 'Yes?' }] },
+    ],
+  };
   const question = asked(request);
   assert.ok('turns' in question);
-  assert.deepEqual(question.turns.map((turn) => turn.role), ['user', 'user', 'assistant']);
+  assert.deepEqual(
+    question.turns.map((turn) => turn.role),
+    ['user', 'user', 'assistant'],
+  );
   assert.ok('fault' in asked({ messages: [{ role: 'user', content: { type: 'image', data: '' } }] }));
   assert.ok('fault' in asked(null));
-  assert.deepEqual(answered('No.', 'm'), { role: 'assistant', content: { type: 'text', text: 'No.' }, model: 'm', stopReason: 'endTurn' });
+  assert.deepEqual(answered('No.', 'm'), {
+    role: 'assistant',
+    content: { type: 'text', text: 'No.' },
+    model: 'm',
+    stopReason: 'endTurn',
+  });
 });
 
 test('who joins names the folder and the very sidecar, and looks for it where it is', () => {
-  assert.deepEqual(joining('/bin/ropewalk', '/w', 7), ['/bin/ropewalk', 'mcp', '--connect', '--root', '/w', '--editor', '7']);
+  assert.deepEqual(joining('/bin/ropewalk', '/w', 7), [
+    '/bin/ropewalk',
+    'mcp',
+    '--connect',
+    '--root',
+    '/w',
+    '--editor',
+    '7',
+  ]);
   assert.equal(joining('/bin/ropewalk', '/w', undefined), undefined);
   assert.equal(joining('/bin/ropewalk', undefined, 7), undefined);
   assert.deepEqual(environment({ XDG_RUNTIME_DIR: '/run/x', broken: 1 }), { XDG_RUNTIME_DIR: '/run/x' });

@@ -17,14 +17,25 @@ test('two packages are the same to the byte, whenever and wherever they are made
       chmodSync(binary, mode);
       utimesSync(binary, new Date(mode * 1e6), new Date(mode * 1e6));
       const args = ['scripts/package.mjs', '--target', 'linux-x64', '--binary', binary, '--out', out];
-      execFileSync(process.execPath, args, { stdio: 'pipe', env: { ...process.env, SOURCE_DATE_EPOCH: '1700000000', TZ: zone } });
+      execFileSync(process.execPath, args, {
+        stdio: 'pipe',
+        env: { ...process.env, SOURCE_DATE_EPOCH: '1700000000', TZ: zone },
+      });
       return readFileSync(out);
     };
     const [first, second] = [make('a.vsix', 0o700, 'UTC'), make('b.vsix', 0o644, 'Asia/Tokyo')];
     assert.equal(createHash('sha256').update(first).digest('hex'), createHash('sha256').update(second).digest('hex'));
-    for (const name of ['extension/bin/ropewalk', 'extension/dist/extension.js', 'extension/dist/NOTICES.txt', 'extension/LICENSE.txt', 'extension/media/approve.js', 'extension/package.json'])
+    for (const name of [
+      'extension/bin/ropewalk',
+      'extension/dist/extension.js',
+      'extension/dist/NOTICES.txt',
+      'extension/LICENSE.txt',
+      'extension/media/approve.js',
+      'extension/package.json',
+    ])
       assert.ok(first.includes(name), name);
-    for (const name of ['node_modules', 'tsconfig', 'extension/src', 'extension.js.map', 'extension/test']) assert.ok(!first.includes(name), name);
+    for (const name of ['node_modules', 'tsconfig', 'extension/src', 'extension.js.map', 'extension/test'])
+      assert.ok(!first.includes(name), name);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

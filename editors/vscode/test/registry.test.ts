@@ -4,8 +4,13 @@ import { test } from 'node:test';
 import { answerOf, failureOf, owned, refused, Registry } from '../src/registry';
 
 const tool = (name: string, answer: string) => ({
-  name, description: '', inputSchema: {}, answer,
-  run() { return this.answer; },
+  name,
+  description: '',
+  inputSchema: {},
+  answer,
+  run() {
+    return this.answer;
+  },
 });
 
 test('a tool is run by who registered it first, and what leaves is only what nobody else has', () => {
@@ -27,5 +32,11 @@ test('the sidecar is not told what runs a tool', () => {
 test('a text is an answer, and what is thrown is a failure that is told', () => {
   assert.deepEqual(answerOf('yes'), { content: [{ type: 'text', text: 'yes' }] });
   assert.deepEqual(failureOf(new Error('no')), { content: [{ type: 'text', text: 'no' }], isError: true });
-  assert.deepEqual(refused([{ name: 'a', status: 'registered' }, { name: 'b', status: 'refused', reason: 'taken' }]), ['b: taken']);
+  assert.deepEqual(
+    refused([
+      { name: 'a', status: 'registered' },
+      { name: 'b', status: 'refused', reason: 'taken' },
+    ]),
+    ['b: taken'],
+  );
 });

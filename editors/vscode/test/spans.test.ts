@@ -66,7 +66,11 @@ test('whole lines that are put in or go elsewhere never change which lines a spa
 });
 
 test('the next and the previous place go over all files and around', () => {
-  const places = [{ uri: 'b', line: 1 }, { uri: 'a', line: 9 }, { uri: 'a', line: 2 }];
+  const places = [
+    { uri: 'b', line: 1 },
+    { uri: 'a', line: 9 },
+    { uri: 'a', line: 2 },
+  ];
   const go = (at: { uri: string; line: number } | undefined, step: 1 | -1) => {
     const to = neighbour(places, at, step);
     return to && `${to.uri}${to.line}`;

@@ -29,7 +29,13 @@ test('crashes of long ago count no more', () => {
 });
 
 test('the program is the one of the settings, else the bundled one, else the one on the PATH', () => {
-  const base: Omit<Surroundings, 'runs'> = { setting: '', extension: '/ext', path: '/usr/bin::rel:/opt/bin', home: '/home/me', windows: false };
+  const base: Omit<Surroundings, 'runs'> = {
+    setting: '',
+    extension: '/ext',
+    path: '/usr/bin::rel:/opt/bin',
+    home: '/home/me',
+    windows: false,
+  };
   const check = (change: Partial<Surroundings>, there: string[], expected: string) => {
     const found = findBinary({ ...base, ...change, runs: (file) => there.includes(file) });
     assert.equal('program' in found ? found.program : found.missing, expected);
@@ -37,7 +43,11 @@ test('the program is the one of the settings, else the bundled one, else the one
   check({ setting: '/a/ropewalk' }, ['/a/ropewalk', '/ext/bin/ropewalk'], '/a/ropewalk');
   check({ setting: '~/bin/ropewalk' }, ['/home/me/bin/ropewalk'], '/home/me/bin/ropewalk');
   check({ setting: 'ropewalk' }, ['/usr/bin/ropewalk'], 'The setting ropewalk.path is not a full path: ropewalk');
-  check({ setting: '/a/gone' }, ['/ext/bin/ropewalk'], 'The setting ropewalk.path names no program that can be run: /a/gone');
+  check(
+    { setting: '/a/gone' },
+    ['/ext/bin/ropewalk'],
+    'The setting ropewalk.path names no program that can be run: /a/gone',
+  );
   check({}, ['/ext/bin/ropewalk', '/usr/bin/ropewalk'], '/ext/bin/ropewalk');
   check({}, ['rel/ropewalk', 'ropewalk', '/opt/bin/ropewalk'], '/opt/bin/ropewalk');
   const windows = { windows: true, extension: 'C:\\ext', path: 'C:\\a;D:\\b' };
@@ -61,12 +71,15 @@ test("only the person's own settings go to the sidecar, whatever a workspace say
 });
 
 test('own settings of another shape count as not set', () => {
-  assert.deepEqual(ownSettings((key) => ({ globalValue: { path: 3, arguments: 'x', environment: ['y'], enabled: 'no' }[key] })), {
-    enabled: true,
-    path: '',
-    arguments: [],
-    environment: {},
-  });
+  assert.deepEqual(
+    ownSettings((key) => ({ globalValue: { path: 3, arguments: 'x', environment: ['y'], enabled: 'no' }[key] })),
+    {
+      enabled: true,
+      path: '',
+      arguments: [],
+      environment: {},
+    },
+  );
   assert.deepEqual(
     ownSettings((key) => ({
       globalValue: { path: ' /a ', arguments: ['--ephemeral'], environment: { A: 'b', C: 1 }, enabled: false }[key],
@@ -87,13 +100,19 @@ test('every setting of the program has a description, a default and machine scop
   }
   const keys = sidecarKeys(manifest);
   assert.ok(keys.includes('permissions') && keys.includes('hooks'));
-  assert.deepEqual(keys.filter((key) => OWN_KEYS.some((own) => own === key)), []);
+  assert.deepEqual(
+    keys.filter((key) => OWN_KEYS.some((own) => own === key)),
+    [],
+  );
 });
 
 test('what starts something is restricted in workspaces that are not trusted', () => {
   const { untrustedWorkspaces } = manifest.capabilities;
   assert.equal(untrustedWorkspaces.supported, 'limited');
-  assert.deepEqual([...untrustedWorkspaces.restrictedConfigurations].sort(), OWN_KEYS.map((key) => `ropewalk.${key}`).sort());
+  assert.deepEqual(
+    [...untrustedWorkspaces.restrictedConfigurations].sort(),
+    OWN_KEYS.map((key) => `ropewalk.${key}`).sort(),
+  );
 });
 
 test('commands that the manifest lists are registered, and the other way round', () => {
@@ -116,6 +135,10 @@ test('lines of a process are cut where they end, not where they come', () => {
 
 const program = [process.env['ROPEWALK'], '../../target/debug/ropewalk'].find((file) => file && existsSync(file));
 
-test('the protocol and the settings are those that the sidecar prints', { skip: program ? false : 'no ropewalk (set ROPEWALK)' }, () => {
-  execFileSync(process.execPath, ['scripts/protocol.mjs', path.resolve(program ?? ''), '--check'], { stdio: 'pipe' });
-});
+test(
+  'the protocol and the settings are those that the sidecar prints',
+  { skip: program ? false : 'no ropewalk (set ROPEWALK)' },
+  () => {
+    execFileSync(process.execPath, ['scripts/protocol.mjs', path.resolve(program ?? ''), '--check'], { stdio: 'pipe' });
+  },
+);

@@ -1,5 +1,5 @@
-// Agents and MCP's sampling by the language models that VS Code has. Whether there is one decides what is declared to the
-// sidecar; VS Code asks its person before a model is used for the first time.
+// Agents and MCP's sampling by the language models that VS Code has. Whether there is one decides what is declared to
+// the sidecar; VS Code asks its person before a model is used for the first time.
 import * as vscode from 'vscode';
 import { words } from '../named';
 import type { CallParams, Content, RunAgentParams, RunAgentResult, SampleAnswer, SampleParams } from '../protocol';
@@ -18,7 +18,10 @@ const JUSTIFICATION = 'An agent that you or your model started works with the to
 
 function settings(): { model: string; rounds: number } {
   const configuration = vscode.workspace.getConfiguration('ropewalk');
-  return { model: configuration.get<string>('agentModel', ''), rounds: Math.max(1, configuration.get<number>('agentRounds', 50)) };
+  return {
+    model: configuration.get<string>('agentModel', ''),
+    rounds: Math.max(1, configuration.get<number>('agentRounds', 50)),
+  };
 }
 
 /** The model that the setting names by its id, family or name; without one, the first that there is. */
@@ -41,7 +44,9 @@ function messages(turns: readonly Turn[]): vscode.LanguageModelChatMessage[] {
     }
     return vscode.LanguageModelChatMessage.User(
       turn.results.map((result) => {
-        const content = result.isError ? [{ type: 'text', text: 'The call failed.' } as Content, ...result.content] : result.content;
+        const content = result.isError
+          ? [{ type: 'text', text: 'The call failed.' } as Content, ...result.content]
+          : result.content;
         return new vscode.LanguageModelToolResultPart(result.callId, parts(content) as vscode.LanguageModelTextPart[]);
       }),
     );
@@ -54,7 +59,9 @@ function modelPort(model: vscode.LanguageModelChat, justification: string, token
     async *ask(turns, tools): AsyncIterable<Piece> {
       const options: vscode.LanguageModelChatRequestOptions = { justification };
       if (tools.length > 0) {
-        options.tools = tools.slice(0, MOST).map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+        options.tools = tools
+          .slice(0, MOST)
+          .map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
       }
       const response = await model.sendRequest(messages(turns), options, token);
       for await (const part of response.stream) {
@@ -68,7 +75,13 @@ function modelPort(model: vscode.LanguageModelChat, justification: string, token
 }
 
 /** The tools of an agent's session as a port. */
-function toolPort(sidecar: Sidecar, views: Views, sessionId: string, turnId: string, token: vscode.CancellationToken): Tools {
+function toolPort(
+  sidecar: Sidecar,
+  views: Views,
+  sessionId: string,
+  turnId: string,
+  token: vscode.CancellationToken,
+): Tools {
   // Models number their calls as they like, and some begin anew with each answer; ours have names of their own.
   let made = 0;
   return {
@@ -77,8 +90,13 @@ function toolPort(sidecar: Sidecar, views: Views, sessionId: string, turnId: str
       return tools as unknown as Tool[];
     },
     async run(calls) {
-      const named: CallParams[] = calls.map(({ name, input }) => ({ callId: `${turnId}.${(made += 1)}`, name, arguments: input }));
-      const send = async () => (await sidecar.request('ropewalk/callTools', { sessionId, turnId, calls: named }, token)).results;
+      const named: CallParams[] = calls.map(({ name, input }) => ({
+        callId: `${turnId}.${(made += 1)}`,
+        name,
+        arguments: input,
+      }));
+      const send = async () =>
+        (await sidecar.request('ropewalk/callTools', { sessionId, turnId, calls: named }, token)).results;
       const results = await followed(views, sessionId, named, send);
       return results.map(({ content, isError }, at) => ({ callId: calls[at]?.callId ?? '', content, isError }));
     },
@@ -91,7 +109,9 @@ function preamble({ agentType, description }: RunAgentParams): string {
     `You are an agent of the type "${agentType}" that works by itself in an editor, by the tools you are given. Your task: ${description}.`,
     roots === '' ? '' : `Workspace folders: ${roots}.`,
     'Nobody answers questions on your way. When you are done, say what you did and found; only that is passed on.',
-  ].filter((it) => it !== '').join('\n');
+  ]
+    .filter((it) => it !== '')
+    .join('\n');
 }
 
 export interface Agents {
@@ -163,17 +183,25 @@ export function registerAgents(context: vscode.ExtensionContext, sidecar: Sideca
     const allow = 'Ask the model';
     const detail = question.shown.length > 2000 ? `${question.shown.slice(0, 2000)}…` : question.shown;
     const answer = await vscode.window.showWarningMessage(
-      `The MCP server "${server}" wants to ask the model ${chosen.name}.`, { modal: true, detail }, allow,
+      `The MCP server "${server}" wants to ask the model ${chosen.name}.`,
+      { modal: true, detail },
+      allow,
     );
     if (answer !== allow) throw new Error('The person said no.');
     let text = '';
-    for await (const piece of modelPort(chosen, `The MCP server "${server}" asks a model.`, token).ask(question.turns, [])) {
+    for await (const piece of modelPort(chosen, `The MCP server "${server}" asks a model.`, token).ask(
+      question.turns,
+      [],
+    )) {
       if (piece.kind === 'text') text += piece.text;
     }
     return { result: answered(text, chosen.id) };
   }
 
-  /** A model came, or was chosen, after the sidecar had started: a sidecar that has done nothing yet is started anew, to tell it. */
+  /**
+   * A model came, or was chosen, after the sidecar had started: a sidecar that has done nothing yet is started anew,
+   * to tell it.
+   */
   const late = async () => {
     await look();
     if (model && !declared && idle && sidecar.state === 'running') await sidecar.restart();
@@ -181,7 +209,9 @@ export function registerAgents(context: vscode.ExtensionContext, sidecar: Sideca
 
   context.subscriptions.push(
     log,
-    sidecar.onEvent('toolEvent', () => { idle = false; }),
+    sidecar.onEvent('toolEvent', () => {
+      idle = false;
+    }),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration('ropewalk.agentModel')) void late();
     }),

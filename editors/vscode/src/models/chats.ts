@@ -1,10 +1,10 @@
 // Which session of ours a call of VS Code's belongs to, and which preview it was confirmed by. Plain data structures;
 // nothing here knows an editor.
 //
-// What identifies a chat: VS Code hands `invoke` a `toolInvocationToken`, which its interface calls opaque, and since 1.106
-// hands `prepareInvocation` a `chatSessionResource`. Both name the chat by the same URI. Where they say nothing (a
-// call outside of a chat, an older VS Code), all calls share one session. No interface tells that a chat has ended, so
-// the session that was used longest ago is closed when there are too many.
+// What identifies a chat: VS Code hands `invoke` a `toolInvocationToken`, which its interface calls opaque, and,
+// as of 1.139, hands `prepareInvocation` a `chatSessionResource`. Both name the chat by the same URI. Where they say nothing
+// (a call outside of a chat, an older VS Code), all calls share one session. No interface tells that a chat has ended,
+// so the session that was used longest ago is closed when there are too many.
 
 /** The session of calls that belong to no chat that can be told. */
 export const SHARED = 'vscode';
@@ -72,7 +72,9 @@ export class Chats {
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  const keys = Object.keys(value).filter((key) => (value as Record<string, unknown>)[key] !== undefined).sort();
+  const keys = Object.keys(value)
+    .filter((key) => (value as Record<string, unknown>)[key] !== undefined)
+    .sort();
   return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical((value as Record<string, unknown>)[key])}`).join(',')}}`;
 }
 

@@ -7,14 +7,23 @@ export const PREFIX = 'ropewalk_';
 export const MOST = 128;
 
 /**
- * What VS Code lacks. It reads, searches, lists, fetches, keeps tasks, asks questions, and runs commands in its terminal
- * by tools of its own; two of a kind only make a model choose worse. Ours differ in these: edits that find their place
- * in unsaved buffers, say what the language servers make of it and can be judged hunk by hunk (`apply_patch`, `edit`,
- * `multi_edit`); language servers asked about unsaved text, with a verdict for each (`lsp`); commands that are followed
- * (`monitor`); what is remembered of a project (`memory`); the web searched (`websearch`); and the rest of a long result
- * (`output`), which the others need.
+ * What VS Code lacks. It reads, searches, lists, fetches, keeps tasks, asks questions, and runs commands in its
+ * terminal by tools of its own; two of a kind only make a model choose worse. Ours differ in these: edits that find
+ * their place in unsaved buffers, say what the language servers make of it and can be judged hunk by hunk
+ * (`apply_patch`, `edit`, `multi_edit`); language servers asked about unsaved text, with a verdict for each (`lsp`);
+ * commands that are followed (`monitor`); what is remembered of a project (`memory`); the web searched (`websearch`);
+ * and the rest of a long result (`output`), which the others need.
  */
-export const DEFAULT: readonly string[] = ['apply_patch', 'edit', 'lsp', 'memory', 'monitor', 'multi_edit', 'output', 'websearch'];
+export const DEFAULT: readonly string[] = [
+  'apply_patch',
+  'edit',
+  'lsp',
+  'memory',
+  'monitor',
+  'multi_edit',
+  'output',
+  'websearch',
+];
 
 /** The names of the tools to register, sorted: of those that there are, what the setting asks for. */
 export function chosen(setting: unknown, available: readonly string[]): string[] {

@@ -39,10 +39,15 @@ function title(preview: PreviewResult, named: (uri: string) => string): string {
 /** What to ask, if anything. `named` gives a file's name for people. */
 export function confirmation(preview: PreviewResult, named: (uri: string) => string): Confirmation {
   const about = subject(preview, named);
-  const doing = about === '' ? preview.name : `${preview.name}: ${about.length > 80 ? `${about.slice(0, 79)}…` : about}`;
+  const doing =
+    about === '' ? preview.name : `${preview.name}: ${about.length > 80 ? `${about.slice(0, 79)}…` : about}`;
   const { decision, reason, risk } = preview.approval;
   if (decision === 'deny' || !preview.valid) {
-    return { kind: 'deny', doing, reason: [...preview.problems, reason].filter((it) => it !== '')[0] ?? 'it is not allowed' };
+    return {
+      kind: 'deny',
+      doing,
+      reason: [...preview.problems, reason].filter((it) => it !== '')[0] ?? 'it is not allowed',
+    };
   }
   if (decision === 'allow') return { kind: 'allow', doing };
   const parts = [escaped(reason.charAt(0).toUpperCase() + reason.slice(1)) + '\\.'];

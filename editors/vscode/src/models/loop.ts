@@ -96,15 +96,24 @@ export async function run(task: Task): Promise<Ended> {
     } catch (error) {
       // A conversation in which a call has no result cannot be gone on with: each gets the reason for one.
       const reason: Content = { type: 'text', text: `The call was not run: ${message(error)}` };
-      task.turns.push({ role: 'results', results: calls.map(({ callId }) => ({ callId, content: [reason], isError: true })) });
+      task.turns.push({
+        role: 'results',
+        results: calls.map(({ callId }) => ({ callId, content: [reason], isError: true })),
+      });
       if (task.cancelled()) return { output: spoken, status: 'cancelled' };
       return { output: joined(spoken, '', `Its calls could not be run: ${message(error)}`), status: 'failed' };
     }
   }
   if (task.cancelled()) return { output: spoken, status: 'cancelled' };
-  return { output: joined(spoken, '', `It was stopped after ${task.rounds} rounds without an answer.`), status: 'failed' };
+  return {
+    output: joined(spoken, '', `It was stopped after ${task.rounds} rounds without an answer.`),
+    status: 'failed',
+  };
 }
 
 function joined(...parts: string[]): string {
-  return parts.map((part) => part.trim()).filter((part) => part !== '').join('\n\n');
+  return parts
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+    .join('\n\n');
 }

@@ -1,4 +1,5 @@
-// The bridge as an MCP server of VS Code's, for agents that know our tools by MCP only: they join this window's sidecar.
+// The bridge as an MCP server of VS Code's, for agents that know our tools by MCP only: they join this window's
+// sidecar.
 import * as vscode from 'vscode';
 import type { Sidecar } from '../sidecar';
 import { environment, joining } from './join';
@@ -21,11 +22,23 @@ export function registerMcpServer(context: vscode.ExtensionContext, sidecar: Sid
       provideMcpServerDefinitions() {
         if (!vscode.workspace.getConfiguration('ropewalk').get<boolean>('mcpServer', false)) return [];
         const folder = vscode.workspace.workspaceFolders?.find(({ uri }) => uri.scheme === 'file');
-        const line = joining(sidecar.program, folder?.uri.fsPath, sidecar.state === 'running' ? sidecar.pid : undefined);
+        const line = joining(
+          sidecar.program,
+          folder?.uri.fsPath,
+          sidecar.state === 'running' ? sidecar.pid : undefined,
+        );
         if (!line) return [];
         const [program, ...args] = line;
         const { globalValue } = vscode.workspace.getConfiguration('ropewalk').inspect('environment') ?? {};
-        return [new vscode.McpStdioServerDefinition('Ropewalk', program ?? '', args, environment(globalValue), sidecar.version)];
+        return [
+          new vscode.McpStdioServerDefinition(
+            'Ropewalk',
+            program ?? '',
+            args,
+            environment(globalValue),
+            sidecar.version,
+          ),
+        ];
       },
     }),
   );

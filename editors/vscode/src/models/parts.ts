@@ -2,7 +2,7 @@
 import * as vscode from 'vscode';
 import type { Content } from '../protocol';
 
-/** `LanguageModelDataPart`, which VS Code has since 1.105 and the declarations we build against lack. */
+/** `LanguageModelDataPart`, which newer VS Codes have and the declarations we build against lack. */
 interface DataParts {
   image(data: Uint8Array, mimeType: string): unknown;
 }

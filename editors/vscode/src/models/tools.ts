@@ -20,7 +20,9 @@ const LEAST_BYTES = 2000;
 
 /** The names of our tools that package.json declares, without their prefix. */
 function declared(context: vscode.ExtensionContext): string[] {
-  const { contributes } = context.extension.packageJSON as { contributes?: { languageModelTools?: { name: string }[] } };
+  const { contributes } = context.extension.packageJSON as {
+    contributes?: { languageModelTools?: { name: string }[] };
+  };
   return (contributes?.languageModelTools ?? []).map((tool) => tool.name.slice(PREFIX.length));
 }
 
@@ -55,7 +57,11 @@ export function registerLanguageModelTools(context: vscode.ExtensionContext, sid
     async prepareInvocation(options, token) {
       await begun;
       const sessionId = sessionOf(options);
-      const preview = await sidecar.request('ropewalk/previewCall', { sessionId, name, arguments: options.input }, token);
+      const preview = await sidecar.request(
+        'ropewalk/previewCall',
+        { sessionId, name, arguments: options.input },
+        token,
+      );
       const confirm = confirmation(preview, named);
       const asked = confirm.kind === 'ask';
       preparations.put(name, options.input, { sessionId, ...(asked ? { previewId: preview.previewId } : {}) });
@@ -81,7 +87,9 @@ export function registerLanguageModelTools(context: vscode.ExtensionContext, sid
         ...(prepared?.previewId === undefined ? {} : { approvedBy: prepared.previewId }),
         ...(budget === undefined ? {} : { maxBytes: Math.max(LEAST_BYTES, Math.floor(budget) * BYTES_A_TOKEN) }),
       };
-      const result = await followed(views, sessionId, [params], () => sidecar.request('ropewalk/callTool', params, token));
+      const result = await followed(views, sessionId, [params], () =>
+        sidecar.request('ropewalk/callTool', params, token),
+      );
       if (result.status === 'cancelled') throw new vscode.CancellationError();
       // What is not allowed fails as an invocation; what failed otherwise is told to the model like any result.
       if (result.status === 'denied') throw new Error(text(result.content) || 'The call was denied.');
@@ -90,7 +98,8 @@ export function registerLanguageModelTools(context: vscode.ExtensionContext, sid
   });
 
   /** For the `when` of its declaration: VS Code lists what is declared, whether it is registered or not. */
-  const list = (name: string, listed: boolean) => vscode.commands.executeCommand('setContext', `ropewalk.tool.${name}`, listed);
+  const list = (name: string, listed: boolean) =>
+    vscode.commands.executeCommand('setContext', `ropewalk.tool.${name}`, listed);
 
   const drop = () => {
     for (const registration of registered.values()) registration.dispose();
@@ -106,7 +115,12 @@ export function registerLanguageModelTools(context: vscode.ExtensionContext, sid
       there = new Set(tools.map((it) => (it as { name: string }).name));
     }
     const setting = vscode.workspace.getConfiguration('ropewalk').get<unknown>('languageModelTools', 'default');
-    const wanted = new Set(chosen(setting, declared(context).filter((name) => there?.has(name) ?? true)));
+    const wanted = new Set(
+      chosen(
+        setting,
+        declared(context).filter((name) => there?.has(name) ?? true),
+      ),
+    );
     for (const [name, registration] of registered) {
       if (wanted.has(name)) continue;
       registration.dispose();

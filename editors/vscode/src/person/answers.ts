@@ -1,7 +1,10 @@
 // What a person answered on the page, as the sidecar takes it. Everything but a clear yes is a no.
 import type { ApproveDecision, ApproveParams, ApproveResult, Consent } from '../protocol';
 
-/** Clicks and keys count for nothing until a question has been on the screen for so long (ms): they were meant for something else. */
+/**
+ * Clicks and keys count for nothing until a question has been on the screen for so long (ms): they were meant for
+ * something else.
+ */
 export const GUARD_MS = 300;
 
 const CONSENTS: readonly Consent[] = ['once', 'session', 'always', 'deny'];

@@ -175,12 +175,20 @@ export class Questions implements vscode.Disposable {
     };
   }
 
-  private choose(step: Step, place: number, total: number, before: Answer | undefined, token: vscode.CancellationToken): Promise<Ended> {
+  private choose(
+    step: Step,
+    place: number,
+    total: number,
+    before: Answer | undefined,
+    token: vscode.CancellationToken,
+  ): Promise<Ended> {
     const input = vscode.window.createQuickPick<Item>();
     const long = step.question.length > LINE || step.question.includes('\n');
-    const options = step.options.map(
-      ({ label, description }, index): Item => ({ label: visible(label), ...(description ? { detail: oneLine(description) } : {}), place: index }),
-    );
+    const options = step.options.map(({ label, description }, index): Item => ({
+      label: visible(label),
+      ...(description ? { detail: oneLine(description) } : {}),
+      place: index,
+    }));
     const own: Item[] = step.custom ? [{ label: 'Answer in your own words...', place: -1 }] : [];
     // Since 1.108 VS Code shows a prompt that may be of any length; before, a long question is put above the options.
     const prompted = input as { prompt?: string };
@@ -191,16 +199,27 @@ export class Questions implements vscode.Disposable {
     input.placeholder =
       'prompt' in input || long ? 'Choose, or press Escape to close the question' : oneLine(step.question);
     input.matchOnDetail = true;
-    if (step.multiple) input.selectedItems = input.items.filter((item) => item.place !== undefined && before?.selected.includes(item.place));
+    if (step.multiple)
+      input.selectedItems = input.items.filter(
+        (item) => item.place !== undefined && before?.selected.includes(item.place),
+      );
     input.activeItems = options.slice(0, 1);
     return this.open(input, step, place, total, token, () => {
-      const chosen = (step.multiple ? input.selectedItems : input.selectedItems.slice(0, 1)).flatMap((item) => item.place ?? []);
+      const chosen = (step.multiple ? input.selectedItems : input.selectedItems.slice(0, 1)).flatMap(
+        (item) => item.place ?? [],
+      );
       if (!step.multiple && chosen.length === 0) return undefined;
       return { selected: chosen };
     });
   }
 
-  private write(step: Step, place: number, total: number, before: Answer | undefined, token: vscode.CancellationToken): Promise<Ended> {
+  private write(
+    step: Step,
+    place: number,
+    total: number,
+    before: Answer | undefined,
+    token: vscode.CancellationToken,
+  ): Promise<Ended> {
     const input = vscode.window.createInputBox();
     input.prompt = visible(step.question);
     input.value = before?.text ?? step.initial ?? '';
@@ -213,7 +232,11 @@ export class Questions implements vscode.Disposable {
   }
 
   private open(
-    input: vscode.QuickInput & { onDidAccept: vscode.Event<void>; onDidTriggerButton: vscode.Event<vscode.QuickInputButton>; buttons: readonly vscode.QuickInputButton[] },
+    input: vscode.QuickInput & {
+      onDidAccept: vscode.Event<void>;
+      onDidTriggerButton: vscode.Event<vscode.QuickInputButton>;
+      buttons: readonly vscode.QuickInputButton[];
+    },
     step: Step,
     place: number,
     total: number,
@@ -221,7 +244,10 @@ export class Questions implements vscode.Disposable {
     answer: () => Answer | undefined,
     judge?: () => void,
   ): Promise<Ended> {
-    const skip: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon('debug-step-over'), tooltip: 'Leave this one unanswered' };
+    const skip: vscode.QuickInputButton = {
+      iconPath: new vscode.ThemeIcon('debug-step-over'),
+      tooltip: 'Leave this one unanswered',
+    };
     input.title = oneLine(step.title);
     if (total > 1) {
       input.step = place + 1;

@@ -11,7 +11,8 @@ export interface Field {
 
 type Schema = Record<string, unknown>;
 
-const isSchema = (value: unknown): value is Schema => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isSchema = (value: unknown): value is Schema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 const number = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
 
@@ -19,7 +20,10 @@ const number = (value: unknown): number | undefined => (typeof value === 'number
 function choices(schema: Schema): { value: unknown; label: string }[] | undefined {
   const branches = [schema['oneOf'], schema['anyOf']].find(Array.isArray) as unknown[] | undefined;
   if (branches?.every((branch) => isSchema(branch) && 'const' in branch))
-    return (branches as Schema[]).map((branch) => ({ value: branch['const'], label: text(branch['title']) ?? String(branch['const']) }));
+    return (branches as Schema[]).map((branch) => ({
+      value: branch['const'],
+      label: text(branch['title']) ?? String(branch['const']),
+    }));
   const values = schema['enum'];
   if (!Array.isArray(values)) return undefined;
   const names = Array.isArray(schema['enumNames']) ? (schema['enumNames'] as unknown[]) : [];
@@ -30,7 +34,10 @@ const FORMATS: Record<string, [RegExp, string]> = {
   email: [/^[^@\s]+@[^@\s]+$/, 'an e-mail address'],
   uri: [/^[a-z][a-z0-9+.-]*:\S+$/i, 'an address such as https://example.org'],
   date: [/^\d{4}-\d{2}-\d{2}$/, 'a date such as 2026-01-31'],
-  'date-time': [/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/i, 'a moment such as 2026-01-31T12:00:00Z'],
+  'date-time': [
+    /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/i,
+    'a moment such as 2026-01-31T12:00:00Z',
+  ],
 };
 
 /** Why a text does not fit a field of texts. */
@@ -77,7 +84,13 @@ function field(name: string, schema: Schema, required: boolean): Field {
     custom: false,
   });
   if (schema['type'] === 'boolean') {
-    const step = pick([{ value: true, label: 'Yes' }, { value: false, label: 'No' }], false);
+    const step = pick(
+      [
+        { value: true, label: 'Yes' },
+        { value: false, label: 'No' },
+      ],
+      false,
+    );
     return { name, step, value: ({ selected }) => selected[0] === 0 };
   }
   const items = isSchema(schema['items']) ? choices(schema['items']) : undefined;
@@ -85,8 +98,16 @@ function field(name: string, schema: Schema, required: boolean): Field {
     const least = number(schema['minItems']) ?? 0;
     const most = number(schema['maxItems']) ?? items.length;
     const fault = ({ selected }: Answer) =>
-      selected.length < least ? `Choose at least ${least}` : selected.length > most ? `Choose at most ${most}` : undefined;
-    return { name, step: { ...pick(items, true), fault }, value: ({ selected }) => selected.map((at) => items[at]?.value) };
+      selected.length < least
+        ? `Choose at least ${least}`
+        : selected.length > most
+          ? `Choose at most ${most}`
+          : undefined;
+    return {
+      name,
+      step: { ...pick(items, true), fault },
+      value: ({ selected }) => selected.map((at) => items[at]?.value),
+    };
   }
   const found = choices(schema);
   if (found) return { name, step: pick(found, false), value: ({ selected }) => found[selected[0] ?? -1]?.value };

@@ -31,7 +31,13 @@ export function diff(text: string): string {
   const shown = lines.map((line) => {
     let kind: string;
     if (before > 0 || after > 0) {
-      kind = line.startsWith('+') ? 'added' : line.startsWith('-') ? 'removed' : line.startsWith('\\') ? 'note' : 'same';
+      kind = line.startsWith('+')
+        ? 'added'
+        : line.startsWith('-')
+          ? 'removed'
+          : line.startsWith('\\')
+            ? 'note'
+            : 'same';
       if (kind === 'added' || kind === 'same') after -= 1;
       if (kind === 'removed' || kind === 'same') before -= 1;
     } else {
@@ -66,6 +72,10 @@ export function argumentsOf(given: unknown): string {
 const button = (consent: Consent, label: string, title: string) =>
   `<button type="button" data-consent="${consent}" title="${escaped(title)}">${label}</button>`;
 
+const suggested = (rule: string) =>
+  `<p class="rule">The rule that would allow it in your settings (<code>permissions.allow</code>):
+<code>${html(rule)}</code> <button type="button" class="link" data-copy="${escaped(rule)}">Copy</button></p>`;
+
 function call(one: ApproveCall, index: number, single: boolean): string {
   const rule = one.suggestedRule;
   const always = rule
@@ -85,7 +95,7 @@ ${button('once', 'Allow once', 'This call alone')}
 ${button('session', 'Allow in this session', 'Calls like it, in this session')}
 ${button('always', 'Always allow', always)}
 </div>
-${rule ? `<p class="rule">The rule that would allow it in your settings (<code>permissions.allow</code>): <code>${html(rule)}</code> <button type="button" class="link" data-copy="${escaped(rule)}">Copy</button></p>` : ''}
+${rule ? suggested(rule) : ''}
 <p class="words"><label for="words-${index}">Say why, for the model (goes with a no)</label>
 <textarea id="words-${index}" rows="2"></textarea>
 <button type="button" data-consent="deny" data-words="words-${index}">Deny with these words</button></p>

@@ -28,13 +28,17 @@ export interface Answer {
 }
 
 /** How a step ended: with an answer, passed over, back to the one before, or all of it closed. */
-export type Ended = { readonly kind: 'answer'; readonly answer: Answer } | { readonly kind: 'skip' | 'back' | 'cancel' };
+export type Ended =
+  { readonly kind: 'answer'; readonly answer: Answer } | { readonly kind: 'skip' | 'back' | 'cancel' };
 
 /** Shows a step: its 0-based place, and what was answered in it before. */
 export type Show = (step: Step, place: number, total: number, before: Answer | undefined) => Promise<Ended>;
 
 /** Goes through all steps. Null stands for no answer. */
-export async function walk(steps: readonly Step[], show: Show): Promise<{ answers: (Answer | null)[]; cancelled: boolean }> {
+export async function walk(
+  steps: readonly Step[],
+  show: Show,
+): Promise<{ answers: (Answer | null)[]; cancelled: boolean }> {
   const answers: (Answer | null)[] = steps.map(() => null);
   let place = 0;
   for (;;) {

@@ -35,7 +35,8 @@ export function registerReview(context: vscode.ExtensionContext, sidecar: Sideca
 /** For the `when` clauses of commands and menus: what there is to judge, at all and in the file that is looked at. */
 function setContext(store: ReviewStore): void {
   const uri = here()?.uri;
-  const set = (name: string, value: boolean) => void vscode.commands.executeCommand('setContext', `ropewalk.${name}`, value);
+  const set = (name: string, value: boolean) =>
+    void vscode.commands.executeCommand('setContext', `ropewalk.${name}`, value);
   set('hasChanges', store.waiting.changes.length > 0);
   set('hasProposals', store.waiting.proposals.length > 0);
   set('hasUndos', store.waiting.undos.length > 0);
@@ -47,8 +48,14 @@ const NOTHING_HERE = 'Ropewalk: nothing of that waits at the cursor.';
 const say = (text: string) => vscode.window.setStatusBarMessage(text, 4000);
 
 function commands(sidecar: Sidecar, store: ReviewStore, verdicts: Verdicts, edited: Edited): vscode.Disposable[] {
-  const on = (name: string, run: (argument: unknown) => unknown) => vscode.commands.registerCommand(`ropewalk.${name}`, run);
-  const reaches: [string, Reach][] = [['', 'hunk'], ['File', 'file'], ['Call', 'call'], ['Session', 'session']];
+  const on = (name: string, run: (argument: unknown) => unknown) =>
+    vscode.commands.registerCommand(`ropewalk.${name}`, run);
+  const reaches: [string, Reach][] = [
+    ['', 'hunk'],
+    ['File', 'file'],
+    ['Call', 'call'],
+    ['Session', 'session'],
+  ];
   return [
     ...reaches.flatMap(([suffix, reach]) => [
       on(`keep${suffix}`, async (argument) => {
@@ -128,7 +135,8 @@ async function restore(store: ReviewStore, verdicts: Verdicts): Promise<void> {
     undoId,
   }));
   if (items.length === 0) return void say('Ropewalk: there is no undo to take back.');
-  const chosen = items.length === 1 ? items[0] : await vscode.window.showQuickPick(items, { title: 'Bring back what was undone' });
+  const chosen =
+    items.length === 1 ? items[0] : await vscode.window.showQuickPick(items, { title: 'Bring back what was undone' });
   if (chosen) await verdicts.undo({ undoId: chosen.undoId });
 }
 
@@ -156,18 +164,29 @@ async function showProposal(store: ReviewStore, uri: string, sessionId: string |
   const right = kinds.includes('deleted')
     ? ours(PROPOSED, { uri, empty: true })
     : ours(PROPOSED, { uri: first.movedTo ?? uri, sessionId: first.sessionId });
-  const what = proposals.length === 1 ? summary(first.info.kind, first.info.before, first.info.after) : `${proposals.length} hunks`;
+  const what =
+    proposals.length === 1
+      ? summary(first.info.kind, first.info.before, first.info.after)
+      : `${proposals.length} hunks`;
   await diff(left, right, `${named(uri)} (proposed: ${what})`);
 }
 
 /** A document beside a copy of what is proposed, to be changed and then accepted. */
-async function editProposal(sidecar: Sidecar, edited: Edited, uri: string, sessionId: string | undefined): Promise<void> {
+async function editProposal(
+  sidecar: Sidecar,
+  edited: Edited,
+  uri: string,
+  sessionId: string | undefined,
+): Promise<void> {
   try {
     const session = sessionId === undefined ? {} : { sessionId };
     const { text } = await sidecar.request('ropewalk/documentText', { uri, ...session });
     const copy = ours(EDITED, { uri, ...session });
     edited.put(copy, text);
-    const left = await vscode.workspace.fs.stat(parsed(uri)).then(() => parsed(uri), () => ours(BASE, { uri, empty: true }));
+    const left = await vscode.workspace.fs.stat(parsed(uri)).then(
+      () => parsed(uri),
+      () => ours(BASE, { uri, empty: true }),
+    );
     const open = vscode.workspace.textDocuments.some((it) => key(it.uri) === key(uri));
     await diff(open ? parsed(uri) : left, copy, `${named(uri)} (edit, then accept)`);
   } catch (error) {
@@ -186,7 +205,12 @@ async function acceptEdited(edited: Edited, verdicts: Verdicts): Promise<void> {
   const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
   await vscode.window.tabGroups.close(
     tabs.filter(({ input }) => {
-      const uri = input instanceof vscode.TabInputTextDiff ? input.modified : input instanceof vscode.TabInputText ? input.uri : undefined;
+      const uri =
+        input instanceof vscode.TabInputTextDiff
+          ? input.modified
+          : input instanceof vscode.TabInputText
+            ? input.uri
+            : undefined;
       return uri?.toString() === document.uri.toString();
     }),
   );

@@ -2,7 +2,13 @@
 // stands above each hunk, and what to say of an undo that did not do everything. Plain functions; nothing here knows an
 // editor.
 import type {
-  ChangesResult, HunkInfo, HunkKind, ProposedFile, ProposedHunk, UndoneHunk, UndoResult,
+  ChangesResult,
+  HunkInfo,
+  HunkKind,
+  ProposedFile,
+  ProposedHunk,
+  UndoneHunk,
+  UndoResult,
 } from '../protocol';
 import { type Edit, movedBy, type Span } from './spans';
 
@@ -64,8 +70,12 @@ export interface Typed {
 export function caughtUp(all: Waiting, typed: readonly Typed[]): Waiting {
   const go = <T extends Change | Proposed>(items: T[]): T[] =>
     items.map((it) => {
-      const later = typed.filter(({ uri, version }) => uri === it.uri && it.version !== undefined && version > it.version);
-      return later.length === 0 ? it : { ...it, span: later.reduce((span, { edits }) => movedBy(span, edits), it.span) };
+      const later = typed.filter(
+        ({ uri, version }) => uri === it.uri && it.version !== undefined && version > it.version,
+      );
+      return later.length === 0
+        ? it
+        : { ...it, span: later.reduce((span, { edits }) => movedBy(span, edits), it.span) };
     });
   return { ...all, changes: go(all.changes), proposals: go(all.proposals) };
 }
@@ -102,7 +112,9 @@ export function baseText(text: string, changes: readonly Change[]): string {
   const whole = changes.find((it) => it.info.kind === 'created');
   if (whole) return '';
   const inText = changes.filter((it) => it.info.kind === 'changed');
-  const top = inText.filter((it) => !it.info.under).sort((a, b) => b.span.start - a.span.start || b.span.count - a.span.count);
+  const top = inText
+    .filter((it) => !it.info.under)
+    .sort((a, b) => b.span.start - a.span.start || b.span.count - a.span.count);
   for (const change of top) {
     let before = change.info.before;
     const under = inText
@@ -139,7 +151,8 @@ export function escaped(text: string): string {
 
 /** Two texts as the lines of a diff: first what goes, then what comes. */
 export function asDiff(before: string, after: string, most = 40): string {
-  const marked = (text: string, mark: string) => lines(shortened(text, most)).map((line) => mark + line.replace(/[\r\n]+$/, ''));
+  const marked = (text: string, mark: string) =>
+    lines(shortened(text, most)).map((line) => mark + line.replace(/[\r\n]+$/, ''));
   return [...marked(before, '-'), ...marked(after, '+')].join('\n');
 }
 
@@ -173,7 +186,10 @@ export interface Lens {
   arguments: unknown[];
 }
 
-/** Above each hunk and each proposal of a document: what can be done with it; at its top, what concerns the whole file. */
+/**
+ * Above each hunk and each proposal of a document: what can be done with it; at its top, what concerns the whole
+ * file.
+ */
 export function lenses(uri: string, all: Waiting, lineCount: number): Lens[] {
   const at = (span: Span) => Math.max(0, Math.min(span.start - 1, lineCount - 1));
   const found: Lens[] = [];
@@ -182,7 +198,9 @@ export function lenses(uri: string, all: Waiting, lineCount: number): Lens[] {
   const changes = all.changes.filter((it) => it.uri === uri && !it.info.under);
   const proposals = all.proposals.filter((it) => it.uri === uri);
   if (changes.length > 1) {
-    add(0, `$(check-all) Keep all ${changes.length}`, 'Keep every change of agents in this file', 'ropewalk.keep', { uri });
+    add(0, `$(check-all) Keep all ${changes.length}`, 'Keep every change of agents in this file', 'ropewalk.keep', {
+      uri,
+    });
     add(0, '$(discard) Undo all', 'Take back every change of agents in this file', 'ropewalk.undo', { uri });
     add(0, '$(diff) Show', 'Compare this file with its text before the changes', 'ropewalk.showDiff', { uri });
   }
@@ -190,7 +208,8 @@ export function lenses(uri: string, all: Waiting, lineCount: number): Lens[] {
     const what = `${summary(info.kind, info.before, info.after)}, by the call ${info.callId}`;
     add(at(span), '$(check) Keep', `Keep: ${what}`, 'ropewalk.keep', { hunkId: info.hunkId });
     add(at(span), '$(discard) Undo', `Take back: ${what}`, 'ropewalk.undo', { hunkId: info.hunkId });
-    if (changes.length === 1) add(at(span), '$(diff) Show', 'Compare with the text before', 'ropewalk.showDiff', { uri });
+    if (changes.length === 1)
+      add(at(span), '$(diff) Show', 'Compare with the text before', 'ropewalk.showDiff', { uri });
   }
   for (const { span, info, sessionId } of proposals) {
     const what = `${summary(info.kind, info.before, info.after)}, by the call ${info.callId}`;
@@ -198,8 +217,14 @@ export function lenses(uri: string, all: Waiting, lineCount: number): Lens[] {
     add(at(span), '$(check) Accept', `Apply: ${what}`, 'ropewalk.accept', which);
     add(at(span), '$(close) Reject', `Drop: ${what}`, 'ropewalk.reject', which);
     add(at(span), '$(comment) Reject with words', 'Drop it, and tell the model why', 'ropewalk.rejectWithWords', which);
-    add(at(span), '$(edit) Edit', 'Change the proposed text before you accept it', 'ropewalk.editProposal', { sessionId, uri });
-    add(at(span), '$(diff) Show', `Compare with what is proposed: ${what}`, 'ropewalk.showProposal', { sessionId, uri });
+    add(at(span), '$(edit) Edit', 'Change the proposed text before you accept it', 'ropewalk.editProposal', {
+      sessionId,
+      uri,
+    });
+    add(at(span), '$(diff) Show', `Compare with what is proposed: ${what}`, 'ropewalk.showProposal', {
+      sessionId,
+      uri,
+    });
   }
   return found;
 }
@@ -228,7 +253,11 @@ export function undoTold(result: UndoResult, named: (uri: string) => string): To
 }
 
 /** The change or proposal at a line (0-based) of a document: those that contain it first, else the nearest above. */
-export function atLine<T extends { uri: string; span: Span }>(items: readonly T[], uri: string, line: number): T | undefined {
+export function atLine<T extends { uri: string; span: Span }>(
+  items: readonly T[],
+  uri: string,
+  line: number,
+): T | undefined {
   const here = items.filter((it) => it.uri === uri);
   const inside = here.filter(({ span }) => {
     const first = span.start - 1;

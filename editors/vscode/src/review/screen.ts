@@ -1,5 +1,5 @@
-// Changes and proposals on the screen: colours and signs beside the lines, the overview ruler, what was removed or would
-// come instead as words behind the line and whole on hover, and code lenses.
+// Changes and proposals on the screen: colours and signs beside the lines, the overview ruler, what was removed or
+// would come instead as words behind the line and whole on hover, and code lenses.
 import * as vscode from 'vscode';
 import { key } from '../named';
 import { asDiff, type Change, escaped, fenced, lenses, lines, type Proposed, summary } from './model';
@@ -40,7 +40,10 @@ export class ReviewScreen implements vscode.Disposable, vscode.CodeLensProvider 
   private readonly removed: vscode.TextEditorDecorationType;
   private readonly proposed: vscode.TextEditorDecorationType;
 
-  constructor(private readonly store: ReviewStore, media: vscode.Uri) {
+  constructor(
+    private readonly store: ReviewStore,
+    media: vscode.Uri,
+  ) {
     const icon = (name: string) => vscode.Uri.joinPath(media, `${name}.svg`);
     const lane = vscode.OverviewRulerLane.Left;
     this.changed = vscode.window.createTextEditorDecorationType({
@@ -73,7 +76,10 @@ export class ReviewScreen implements vscode.Disposable, vscode.CodeLensProvider 
       this.removed,
       this.proposed,
       this.lensesChanged,
-      vscode.languages.registerCodeLensProvider([{ scheme: 'file' }, { scheme: 'untitled' }, { scheme: 'vscode-notebook-cell' }], this),
+      vscode.languages.registerCodeLensProvider(
+        [{ scheme: 'file' }, { scheme: 'untitled' }, { scheme: 'vscode-notebook-cell' }],
+        this,
+      ),
       store.onDidChange(() => this.draw()),
       vscode.window.onDidChangeVisibleTextEditors(() => this.paint()),
       vscode.workspace.onDidChangeConfiguration((event) => {
@@ -112,14 +118,27 @@ export class ReviewScreen implements vscode.Disposable, vscode.CodeLensProvider 
   private paintOne(editor: vscode.TextEditor): void {
     const uri = key(editor.document.uri);
     const changes = this.store.changesOf(uri).filter(({ info }) => !info.under);
-    const [there, gone] = [changes.filter(({ span }) => span.count > 0), changes.filter(({ span }) => span.count === 0)];
-    editor.setDecorations(this.changed, there.map((change) => this.decoration(editor.document, change)));
-    editor.setDecorations(this.removed, gone.map((change) => this.decoration(editor.document, change)));
-    editor.setDecorations(this.proposed, this.store.proposalsOf(uri).map((it) => this.proposal(editor.document, it)));
+    const [there, gone] = [
+      changes.filter(({ span }) => span.count > 0),
+      changes.filter(({ span }) => span.count === 0),
+    ];
+    editor.setDecorations(
+      this.changed,
+      there.map((change) => this.decoration(editor.document, change)),
+    );
+    editor.setDecorations(
+      this.removed,
+      gone.map((change) => this.decoration(editor.document, change)),
+    );
+    editor.setDecorations(
+      this.proposed,
+      this.store.proposalsOf(uri).map((it) => this.proposal(editor.document, it)),
+    );
   }
 
   private decoration(document: vscode.TextDocument, { span, info }: Change): vscode.DecorationOptions {
-    const head = `Changed by the call ${info.callId} of ${info.sessionId}: ${summary(info.kind, info.before, info.after)}`;
+    const what = summary(info.kind, info.before, info.after);
+    const head = `Changed by the call ${info.callId} of ${info.sessionId}: ${what}`;
     const was = wants('removedText') && info.kind === 'changed' ? behind(info.before) : '';
     const count = lines(info.before).length;
     const more = count > 1 ? ` (${count} lines)` : '';
@@ -142,5 +161,10 @@ export class ReviewScreen implements vscode.Disposable, vscode.CodeLensProvider 
 }
 
 function note(contentText: string): vscode.ThemableDecorationAttachmentRenderOptions {
-  return { contentText, color: new vscode.ThemeColor('editorCodeLens.foreground'), fontStyle: 'italic', margin: '0 0 0 2em' };
+  return {
+    contentText,
+    color: new vscode.ThemeColor('editorCodeLens.foreground'),
+    fontStyle: 'italic',
+    margin: '0 0 0 2em',
+  };
 }

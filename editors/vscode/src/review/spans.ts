@@ -45,9 +45,7 @@ export function moved(span: Span, edit: Edit): Span {
 
 /** Where a span is after the edits of one event, as an editor reports them: each in terms of the text before all. */
 export function movedBy(span: Span, edits: readonly Edit[]): Span {
-  const fromTheEnd = [...edits].sort(
-    (a, b) => b.start.line - a.start.line || b.start.character - a.start.character,
-  );
+  const fromTheEnd = [...edits].sort((a, b) => b.start.line - a.start.line || b.start.character - a.start.character);
   return fromTheEnd.reduce(moved, span);
 }
 

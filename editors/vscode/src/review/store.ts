@@ -10,6 +10,11 @@ import { movedBy } from './spans';
 /** So many files are asked about one by one; of more, everything is asked for at once. */
 const SINGLY = 4;
 
+/**
+ * So long (ms) after the last key in a file with hunks it is asked about again: what was typed may have changed them.
+ */
+const PAUSE_MS = 700;
+
 export class ReviewStore implements vscode.Disposable {
   private all: Waiting = NOTHING;
   private readonly changed = new vscode.EventEmitter<void>();
@@ -21,6 +26,8 @@ export class ReviewStore implements vscode.Disposable {
   private asking: Promise<void> | undefined;
   /** What was typed while a question is open: its answer may be of the text before. */
   private typedMeanwhile: Typed[] = [];
+  private pause: NodeJS.Timeout | undefined;
+  private readonly typedIn = new Set<string>();
 
   constructor(private readonly sidecar: Sidecar) {
     this.parts.push(
@@ -39,6 +46,7 @@ export class ReviewStore implements vscode.Disposable {
   }
 
   dispose(): void {
+    clearTimeout(this.pause);
     for (const part of this.parts) part.dispose();
   }
 
@@ -116,6 +124,13 @@ export class ReviewStore implements vscode.Disposable {
     const go = <T extends Change | Proposed>(items: T[]): T[] =>
       items.map((it) => (it.uri === uri ? { ...it, span: movedBy(it.span, edits) } : it));
     this.all = { ...this.all, changes: go(this.all.changes), proposals: go(this.all.proposals) };
+    if (!this.has(uri)) return;
+    this.typedIn.add(uri);
+    clearTimeout(this.pause);
+    this.pause = setTimeout(() => {
+      this.refresh([...this.typedIn]);
+      this.typedIn.clear();
+    }, PAUSE_MS);
   }
 }
 

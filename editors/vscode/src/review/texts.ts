@@ -1,5 +1,5 @@
-// Texts of our own for VS Code's diff editor: a document as it was before the changes under review, as a session proposes
-// it, and a proposed text that the person edits before they accept it.
+// Texts of our own for VS Code's diff editor: a document as it was before the changes under review, as a session
+// proposes it, and a proposed text that the person edits before they accept it.
 import * as vscode from 'vscode';
 import { key, parsed } from '../named';
 import type { Sidecar } from '../sidecar';
@@ -21,9 +21,16 @@ export interface About {
   empty?: boolean;
 }
 
-/** One of our URIs. It keeps the path of what it is about, so that its language is recognised and its tab has its name. */
+/**
+ * One of our URIs. It keeps the path of what it is about, so that its language is recognised and its tab has its
+ * name.
+ */
 export function ours(scheme: string, about: About): vscode.Uri {
-  return vscode.Uri.from({ scheme, path: parsed(about.uri).path.replace(/^(?!\/)/, '/'), query: JSON.stringify(about) });
+  return vscode.Uri.from({
+    scheme,
+    path: parsed(about.uri).path.replace(/^(?!\/)/, '/'),
+    query: JSON.stringify(about),
+  });
 }
 
 export function aboutOf(uri: vscode.Uri): About | undefined {
@@ -47,7 +54,10 @@ export class Texts implements vscode.Disposable, vscode.TextDocumentContentProvi
   readonly onDidChange = this.changed.event;
   private readonly parts: vscode.Disposable[];
 
-  constructor(private readonly sidecar: Sidecar, private readonly store: ReviewStore) {
+  constructor(
+    private readonly sidecar: Sidecar,
+    private readonly store: ReviewStore,
+  ) {
     this.parts = [
       this.changed,
       vscode.workspace.registerTextDocumentContentProvider(BASE, this),

@@ -1,4 +1,5 @@
-// What the person decides: keep, undo, accept, reject, by hunk, file, call and session; and what the sidecar says to it.
+// What the person decides: keep, undo, accept, reject, by hunk, file, call and session; and what the sidecar says to
+// it.
 import * as vscode from 'vscode';
 import { key, named, parsed, words } from '../named';
 import type { AcceptParams, AcceptResult, ChangesParams, RejectParams, UndoParams } from '../protocol';
@@ -16,7 +17,10 @@ export interface Which {
   sessionId?: string;
 }
 
-/** How far a verdict reaches where it is not said: what is at the cursor, in the file, of the call there, of its session. */
+/**
+ * How far a verdict reaches where it is not said: what is at the cursor, in the file, of the call there, of its
+ * session.
+ */
 export type Reach = 'hunk' | 'file' | 'call' | 'session';
 
 const FIELDS = ['hunkId', 'uri', 'callId', 'sessionId'] as const;
@@ -44,19 +48,27 @@ export function here(): { uri: string; line: number } | undefined {
 }
 
 export class Verdicts {
-  constructor(private readonly sidecar: Sidecar, private readonly store: ReviewStore) {}
+  constructor(
+    private readonly sidecar: Sidecar,
+    private readonly store: ReviewStore,
+  ) {}
 
   /** What a command without an argument means: by what is at the cursor, or in the file. */
   at(kind: 'changes' | 'proposals', reach: Reach): Which | undefined {
     const place = here();
     if (!place) return undefined;
-    const of = kind === 'changes' ? this.store.changesOf(place.uri).filter((it) => !it.info.under) : this.store.proposalsOf(place.uri);
-    const items: { uri: string; span: Span; info: { hunkId: string; callId: string }; sessionId: string }[] = of.map((it) => ({
-      uri: it.uri,
-      span: it.span,
-      info: it.info,
-      sessionId: 'sessionId' in it ? it.sessionId : it.info.sessionId,
-    }));
+    const of =
+      kind === 'changes'
+        ? this.store.changesOf(place.uri).filter((it) => !it.info.under)
+        : this.store.proposalsOf(place.uri);
+    const items: { uri: string; span: Span; info: { hunkId: string; callId: string }; sessionId: string }[] = of.map(
+      (it) => ({
+        uri: it.uri,
+        span: it.span,
+        info: it.info,
+        sessionId: 'sessionId' in it ? it.sessionId : it.info.sessionId,
+      }),
+    );
     if (items.length === 0) return undefined;
     const sessions = new Set(items.map((it) => it.sessionId));
     const item = atLine(items, place.uri, place.line) ?? (items.length === 1 ? items[0] : undefined);
@@ -98,16 +110,21 @@ export class Verdicts {
   /** Applies what is proposed. A session as a whole goes file by file, up to the first that is refused. */
   async accept(what: Which, editedText?: string): Promise<boolean> {
     let done = true;
-    await this.said(async () => {
-      for (const part of this.parts(what)) {
-        const params: AcceptParams = { ...part, ...(editedText === undefined ? {} : { editedText }) };
-        const refused = acceptTold(await this.sidecar.request('ropewalk/accept', params));
-        if (refused === undefined) continue;
-        done = refused.startsWith('Accepted');
-        return refused;
-      }
-      return undefined;
-    }, () => { done = false; });
+    await this.said(
+      async () => {
+        for (const part of this.parts(what)) {
+          const params: AcceptParams = { ...part, ...(editedText === undefined ? {} : { editedText }) };
+          const refused = acceptTold(await this.sidecar.request('ropewalk/accept', params));
+          if (refused === undefined) continue;
+          done = refused.startsWith('Accepted');
+          return refused;
+        }
+        return undefined;
+      },
+      () => {
+        done = false;
+      },
+    );
     return done;
   }
 
@@ -127,14 +144,17 @@ export class Verdicts {
   /** `accept` and `reject` name a hunk, a call or a file; a session is all of its files. */
   private parts(what: Which): Which[] {
     const { sessionId } = what;
-    if (what.hunkId !== undefined || what.uri !== undefined || what.callId !== undefined || sessionId === undefined) return [what];
+    if (what.hunkId !== undefined || what.uri !== undefined || what.callId !== undefined || sessionId === undefined)
+      return [what];
     const uris = new Set(this.store.waiting.proposals.filter((it) => it.sessionId === sessionId).map((it) => it.uri));
     return [...uris].map((uri) => ({ uri, sessionId }));
   }
 
   /** Goes to a hunk, or to the top of a file where there is no such hunk. */
   async reveal(uri: string, hunkId?: string): Promise<void> {
-    const place = [...this.store.changesOf(key(uri)), ...this.store.proposalsOf(key(uri))].find((it) => it.info.hunkId === hunkId);
+    const place = [...this.store.changesOf(key(uri)), ...this.store.proposalsOf(key(uri))].find(
+      (it) => it.info.hunkId === hunkId,
+    );
     try {
       const editor = await vscode.window.showTextDocument(parsed(uri), { preserveFocus: false });
       const line = place ? shownAt(place.span, editor.document.lineCount) : 0;

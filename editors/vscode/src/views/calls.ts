@@ -51,7 +51,8 @@ function oneLine(text: string): string {
 /** What a result says it was about: the files it changed, else its first words. */
 function subjectOfResult(result: CallResult, named: (uri: string) => string): string {
   const files = (result.edits ?? []).map((edit) => named(edit.uri));
-  if (files.length > 0) return files.length > 3 ? `${files.slice(0, 3).join(', ')} and ${files.length - 3} more` : files.join(', ');
+  if (files.length > 0)
+    return files.length > 3 ? `${files.slice(0, 3).join(', ')} and ${files.length - 3} more` : files.join(', ');
   const text = result.content.find((part) => part.type === 'text');
   return text && text.type === 'text' ? oneLine(text.text) : '';
 }
@@ -65,9 +66,17 @@ function spoken(detail: unknown): string | undefined {
   if (typeof detail !== 'object' || detail === null) return undefined;
   const { text, message, percentage } = detail as { text?: unknown; message?: unknown; percentage?: unknown };
   const words = typeof message === 'string' && message !== '' ? message : undefined;
-  const last = typeof text === 'string' ? text.split(/[\r\n]+/).filter((line) => line.trim() !== '').pop() : undefined;
+  const last =
+    typeof text === 'string'
+      ? text
+          .split(/[\r\n]+/)
+          .filter((line) => line.trim() !== '')
+          .pop()
+      : undefined;
   const percent = typeof percentage === 'number' ? `${Math.round(percentage)} %` : undefined;
-  const said = [percent, words ?? (last === undefined ? undefined : printable(last))].filter((it) => it !== undefined).join(' ');
+  const said = [percent, words ?? (last === undefined ? undefined : printable(last))]
+    .filter((it) => it !== undefined)
+    .join(' ');
   return said === '' ? undefined : oneLine(said);
 }
 
@@ -100,7 +109,13 @@ export function after(calls: Calls, event: ToolEvent, named: (uri: string) => st
       return replaced({ ...known, said });
     }
     case 'complete': {
-      const begun = known ?? { sessionId: event.sessionId, callId: event.callId, name: event.name ?? '', subject: '', status: 'running' as const };
+      const begun = known ?? {
+        sessionId: event.sessionId,
+        callId: event.callId,
+        name: event.name ?? '',
+        subject: '',
+        status: 'running' as const,
+      };
       const running = calls.running.filter((_, i) => i !== at);
       const call = ended(begun, event.detail, named);
       return { running, ended: [call, ...calls.ended].slice(0, ENDED) };
@@ -133,7 +148,13 @@ export function announced(calls: Calls, sessionId: string, callId: string, name:
 }
 
 /** A caller has its answer. A call that was refused before it began is never told of as ended. */
-export function answered(calls: Calls, sessionId: string, callId: string, result: CallResult | undefined, named?: (uri: string) => string): Calls {
+export function answered(
+  calls: Calls,
+  sessionId: string,
+  callId: string,
+  result: CallResult | undefined,
+  named?: (uri: string) => string,
+): Calls {
   const known = calls.running.find(same({ sessionId, callId }));
   if (!known) return calls;
   if (result) return after(calls, { sessionId, callId, kind: 'complete', detail: result }, named);

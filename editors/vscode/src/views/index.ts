@@ -11,7 +11,10 @@ import { changeEntries, counted, type Entry, jobEntries, proposalEntries, todoEn
 
 /** What other parts tell the side view. */
 export interface Views {
-  /** A call is about to be sent; its arguments say what it is about. To be followed by `answered`, whatever comes of it. */
+  /**
+   * A call is about to be sent; its arguments say what it is about. To be followed by `answered`, whatever comes of
+   * it.
+   */
   announce(sessionId: string, callId: string, name: string, args: unknown): void;
   /** The caller has the answer; without a result, none will come. */
   answered(sessionId: string, callId: string, result?: CallResult): void;
@@ -32,7 +35,9 @@ function callEntry(call: Call): Entry {
     which: { sessionId: call.sessionId, callId: call.callId },
     command: {
       command: 'ropewalk.showOutput',
-      arguments: [{ sessionId: call.sessionId, callId: call.outputId ?? call.callId, title: `${call.name} ${call.callId}` }],
+      arguments: [
+        { sessionId: call.sessionId, callId: call.outputId ?? call.callId, title: `${call.name} ${call.callId}` },
+      ],
     },
   };
 }
@@ -46,18 +51,30 @@ export function registerViews(context: vscode.ExtensionContext, sidecar: Sidecar
   const { store } = review;
   const outputs = new Outputs(sidecar);
   const asks = () => [...approvals.values()].reduce((sum, count) => sum + count, 0);
-  const callTree = new EntryTree('ropewalk.calls', () => [...[...calls.running].reverse(), ...calls.ended].map(callEntry), () => ({
-    value: asks(),
-    tooltip: asks() === 1 ? 'a call waits for your answer' : `${asks()} calls wait for your answer`,
-  }));
-  const changeTree = new EntryTree('ropewalk.changes', () => changeEntries(store.waiting, named), () => ({
-    value: store.waiting.changes.length,
-    tooltip: `${counted(store.waiting.changes.length, 'change')} to keep or undo`,
-  }));
-  const proposalTree = new EntryTree('ropewalk.proposals', () => proposalEntries(store.waiting, named), () => ({
-    value: store.waiting.proposals.length,
-    tooltip: `${counted(store.waiting.proposals.length, 'proposal')} to accept or reject`,
-  }));
+  const callTree = new EntryTree(
+    'ropewalk.calls',
+    () => [...[...calls.running].reverse(), ...calls.ended].map(callEntry),
+    () => ({
+      value: asks(),
+      tooltip: asks() === 1 ? 'a call waits for your answer' : `${asks()} calls wait for your answer`,
+    }),
+  );
+  const changeTree = new EntryTree(
+    'ropewalk.changes',
+    () => changeEntries(store.waiting, named),
+    () => ({
+      value: store.waiting.changes.length,
+      tooltip: `${counted(store.waiting.changes.length, 'change')} to keep or undo`,
+    }),
+  );
+  const proposalTree = new EntryTree(
+    'ropewalk.proposals',
+    () => proposalEntries(store.waiting, named),
+    () => ({
+      value: store.waiting.proposals.length,
+      tooltip: `${counted(store.waiting.proposals.length, 'proposal')} to accept or reject`,
+    }),
+  );
   const jobTree = new EntryTree('ropewalk.jobs', () => jobEntries(jobs));
   const todoTree = new EntryTree('ropewalk.todos', () => todoEntries(todos));
   const become = (next: Calls) => {
@@ -81,7 +98,12 @@ export function registerViews(context: vscode.ExtensionContext, sidecar: Sidecar
   };
 
   context.subscriptions.push(
-    outputs, callTree, changeTree, proposalTree, jobTree, todoTree,
+    outputs,
+    callTree,
+    changeTree,
+    proposalTree,
+    jobTree,
+    todoTree,
     store.onDidChange(() => {
       changeTree.refresh();
       proposalTree.refresh();
@@ -119,7 +141,12 @@ export function registerViews(context: vscode.ExtensionContext, sidecar: Sidecar
 }
 
 /** Sends calls that have names: the side view knows what they are about from their start, and that they have ended. */
-export async function followed<T extends CallResult | CallResult[]>(views: Views, sessionId: string, calls: readonly CallParams[], sent: () => Promise<T>): Promise<T> {
+export async function followed<T extends CallResult | CallResult[]>(
+  views: Views,
+  sessionId: string,
+  calls: readonly CallParams[],
+  sent: () => Promise<T>,
+): Promise<T> {
   const session = (call: CallParams) => call.sessionId ?? sessionId;
   for (const call of calls) views.announce(session(call), call.callId ?? '', call.name ?? '', call.arguments);
   let results: readonly CallResult[] = [];
@@ -151,14 +178,20 @@ function commands(sidecar: Sidecar, outputs: Outputs, clear: () => void): vscode
       }
     });
   return [
-    on('showOutput', ({ sessionId, callId, title }) => outputs.showCall(sessionId ?? 'default', callId ?? '', title ?? `output of ${callId ?? ''}`)),
+    on('showOutput', ({ sessionId, callId, title }) =>
+      outputs.showCall(sessionId ?? 'default', callId ?? '', title ?? `output of ${callId ?? ''}`),
+    ),
     on('showJobOutput', ({ sessionId, id }) => outputs.showJob(sessionId ?? 'default', id ?? '')),
     on('stopJob', async ({ sessionId, id }) => {
-      const { stopped } = await sidecar.request('ropewalk/stopJob', { id: id ?? '', ...(sessionId === undefined ? {} : { sessionId }) });
+      const { stopped } = await sidecar.request('ropewalk/stopJob', {
+        id: id ?? '',
+        ...(sessionId === undefined ? {} : { sessionId }),
+      });
       if (!stopped) vscode.window.setStatusBarMessage('Ropewalk: it had ended already.', 4000);
     }),
     on('cancelCall', ({ sessionId, callId }) =>
-      sidecar.request('ropewalk/cancel', { callId: callId ?? null, ...(sessionId === undefined ? {} : { sessionId }) })),
+      sidecar.request('ropewalk/cancel', { callId: callId ?? null, ...(sessionId === undefined ? {} : { sessionId }) }),
+    ),
     vscode.commands.registerCommand('ropewalk.refreshOutput', () => {
       const uri = vscode.window.activeTextEditor?.document.uri.toString();
       outputs.refresh((it) => uri !== undefined && JSON.stringify(it) === vscode.Uri.parse(uri).query);

@@ -1,4 +1,5 @@
-// Whole outputs in read-only documents: what a call gave back, page by page from the sidecar, and what a job has put out.
+// Whole outputs in read-only documents: what a call gave back, page by page from the sidecar, and what a job has put
+// out.
 import * as vscode from 'vscode';
 import { printable } from './calls';
 import type { Sidecar } from '../sidecar';
@@ -15,7 +16,14 @@ interface About {
 }
 
 function uriOf(about: About, title: string): vscode.Uri {
-  return vscode.Uri.from({ scheme: OUTPUT, path: `/${title.replace(/[\\/:*?"<>|\r\n]+/g, ' ').slice(0, 60).trim()}`, query: JSON.stringify(about) });
+  return vscode.Uri.from({
+    scheme: OUTPUT,
+    path: `/${title
+      .replace(/[\\/:*?"<>|\r\n]+/g, ' ')
+      .slice(0, 60)
+      .trim()}`,
+    query: JSON.stringify(about),
+  });
 }
 
 export class Outputs implements vscode.Disposable, vscode.TextDocumentContentProvider {
@@ -60,7 +68,11 @@ export class Outputs implements vscode.Disposable, vscode.TextDocumentContentPro
   async provideTextDocumentContent(uri: vscode.Uri, token: vscode.CancellationToken): Promise<string> {
     const about = JSON.parse(uri.query) as About;
     if (about.jobId !== undefined) {
-      const { text, dropped, state } = await this.sidecar.request('ropewalk/jobOutput', { sessionId: about.sessionId, id: about.jobId, cursor: 0 }, token);
+      const { text, dropped, state } = await this.sidecar.request(
+        'ropewalk/jobOutput',
+        { sessionId: about.sessionId, id: about.jobId, cursor: 0 },
+        token,
+      );
       const gone = dropped > 0 ? `[${dropped} bytes before this are not kept any more]\n` : '';
       return `${gone}${text.split('\n').map(printable).join('\n')}${state === 'running' ? '\n[it still runs; "Refresh" shows what comes]\n' : ''}`;
     }

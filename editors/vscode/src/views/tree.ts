@@ -1,4 +1,5 @@
-// A tree of VS Code's over entries that are computed as a whole: drawn again at most once a moment, and only when it shows.
+// A tree of VS Code's over entries that are computed as a whole: drawn again at most once a moment, and only when it
+// shows.
 import * as vscode from 'vscode';
 import { parsed } from '../named';
 import type { Entry } from './trees';
@@ -13,7 +14,11 @@ export class EntryTree implements vscode.Disposable, vscode.TreeDataProvider<Ent
   private timer: NodeJS.Timeout | undefined;
   private parents = new Map<string, Entry>();
 
-  constructor(id: string, private readonly entries: () => Entry[], private readonly badge?: () => { value: number; tooltip: string }) {
+  constructor(
+    id: string,
+    private readonly entries: () => Entry[],
+    private readonly badge?: () => { value: number; tooltip: string },
+  ) {
     this.view = vscode.window.createTreeView(id, { treeDataProvider: this, showCollapseAll: false });
   }
 
@@ -65,7 +70,9 @@ export class EntryTree implements vscode.Disposable, vscode.TreeDataProvider<Ent
     }
     if (entry.command) item.command = { title: 'Show', ...entry.command };
     item.accessibilityInformation = {
-      label: [entry.spoken ?? entry.label, entry.spoken ? '' : entry.description ?? ''].filter((it) => it !== '').join(', '),
+      label: [entry.spoken ?? entry.label, entry.spoken ? '' : (entry.description ?? '')]
+        .filter((it) => it !== '')
+        .join(', '),
     };
     return item;
   }

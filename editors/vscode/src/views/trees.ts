@@ -37,7 +37,11 @@ const sorted = <T>(groups: [string, T][]) => [...groups].sort(([a], [b]) => (a <
 export const counted = (count: number, one: string) => `${count} ${one}${count === 1 ? '' : 's'}`;
 
 function firstWords(text: string): string {
-  const line = text.split(/[\r\n]+/).find((it) => it.trim() !== '')?.trim() ?? '';
+  const line =
+    text
+      .split(/[\r\n]+/)
+      .find((it) => it.trim() !== '')
+      ?.trim() ?? '';
   return line.length > 60 ? `${line.slice(0, 59)}…` : line;
 }
 
@@ -71,12 +75,19 @@ function changeEntry({ uri, span, info }: Change): Entry {
     description: info.under ? `${what}, changed once more by ${info.under.callId}` : what,
     tooltip: `${what}, by the call ${info.callId}${info.touched ? '; you have changed some of it' : ''}`,
     spoken: `line ${span.start}, ${what}`,
-    icon: { changed: 'diff-modified', created: 'diff-added', deleted: 'diff-removed', moved: 'diff-renamed', mode: 'terminal' }[info.kind],
+    icon: {
+      changed: 'diff-modified',
+      created: 'diff-added',
+      deleted: 'diff-removed',
+      moved: 'diff-renamed',
+      mode: 'terminal',
+    }[info.kind],
     context: info.under ? 'ropewalkChangeUnder' : 'ropewalkChange',
     which: { hunkId: info.hunkId, uri },
-    command: info.kind === 'deleted'
-      ? { command: 'ropewalk.showDiff', arguments: [{ uri }] }
-      : { command: 'ropewalk.reveal', arguments: [{ uri, hunkId: info.hunkId }] },
+    command:
+      info.kind === 'deleted'
+        ? { command: 'ropewalk.showDiff', arguments: [{ uri }] }
+        : { command: 'ropewalk.reveal', arguments: [{ uri, hunkId: info.hunkId }] },
   };
 }
 
@@ -137,14 +148,21 @@ export function jobEntries(jobs: ReadonlyMap<string, readonly JobInfo[]>): Entry
 
 /** Task lists by session. With one list, its tasks stand alone. */
 export function todoEntries(lists: ReadonlyMap<string, readonly Todo[]>): Entry[] {
-  const icons = { pending: 'circle-large-outline', in_progress: 'arrow-right', completed: 'pass', cancelled: 'circle-slash' } as const;
+  const icons = {
+    pending: 'circle-large-outline',
+    in_progress: 'arrow-right',
+    completed: 'pass',
+    cancelled: 'circle-slash',
+  } as const;
   const spoken = { pending: 'not begun', in_progress: 'being done', completed: 'done', cancelled: 'given up' } as const;
   const full = sorted([...lists]).filter(([, todos]) => todos.length > 0);
   const tasks = (sessionId: string, todos: readonly Todo[]): Entry[] =>
     todos.map((todo) => ({
       id: `t:${sessionId}:${todo.id}`,
       label: todo.content,
-      description: [spoken[todo.status], todo.priority === 'high' ? 'important' : ''].filter((it) => it !== '').join(', '),
+      description: [spoken[todo.status], todo.priority === 'high' ? 'important' : '']
+        .filter((it) => it !== '')
+        .join(', '),
       icon: icons[todo.status],
       context: 'ropewalkTodo',
     }));

@@ -46,7 +46,10 @@ export async function a_proposal_is_edited_and_accepted(play) {
   await code.until('the typed line', () =>
     code.run((vscode) => vscode.window.activeTextEditor.document.getText().startsWith('by hand\n')),
   );
-  await code.page.locator('.title-actions a[aria-label^="Accept as Edited"], .editor-actions a[aria-label^="Accept as Edited"]').first().click();
+  await code.page
+    .locator('.title-actions a[aria-label^="Accept as Edited"], .editor-actions a[aria-label^="Accept as Edited"]')
+    .first()
+    .click();
   const expected = `by hand\n${FILE.replace('line 3', 'proposed 3').replace('line 8', 'proposed 8')}`;
   await code.until('the edited text', async () => (await file.text()) === expected);
   assert.equal((await file.changes()).proposals.length, 0);
@@ -91,7 +94,9 @@ export async function the_text_before_is_compared(play) {
   await edit('line 8', '');
   await code.command('Ropewalk: Compare With the Text Before');
   const before = (vscode, _pane, name) =>
-    vscode.workspace.textDocuments.find(({ uri }) => uri.scheme === 'ropewalk-base' && uri.path.includes(name))?.getText();
+    vscode.workspace.textDocuments
+      .find(({ uri }) => uri.scheme === 'ropewalk-base' && uri.path.includes(name))
+      ?.getText();
   const base = await code.until('the text before', () => code.run(before, play.name));
   assert.equal(base, `typed\n${FILE}`);
   await keep('diff');

@@ -12,12 +12,19 @@ async function model(code, script) {
     const provider = {
       provideLanguageModelChatInformation: () => [
         {
-          id: 'fake', name: 'Fake model', family: 'fake', version: '1', maxInputTokens: 100000, maxOutputTokens: 100000,
-          capabilities: { toolCalling: true, imageInput: false }, isUserSelectable: true,
+          id: 'fake',
+          name: 'Fake model',
+          family: 'fake',
+          version: '1',
+          maxInputTokens: 100000,
+          maxOutputTokens: 100000,
+          capabilities: { toolCalling: true, imageInput: false },
+          isUserSelectable: true,
         },
       ],
       async provideLanguageModelChatResponse(_model, messages, options, progress) {
-        const words = (part) => part.value ?? part.content?.map(words).join('') ?? (part.name ? `call ${part.name}` : '');
+        const words = (part) =>
+          part.value ?? part.content?.map(words).join('') ?? (part.name ? `call ${part.name}` : '');
         pane.asked.push({
           tools: (options.tools ?? []).map((tool) => tool.name),
           said: messages.map((message) => message.content.map(words).join('')),
@@ -34,6 +41,12 @@ async function model(code, script) {
   await code.until('the fake model', () =>
     code.run(async (vscode) => (await vscode.lm.selectChatModels({ vendor: 'ropewalk-tests' })).length > 0),
   );
+}
+
+/** A sidecar that has done nothing yet when a model comes is started anew, to be told of it: waits until that runs. */
+async function restarted(code, before) {
+  await code.until('the sidecar that knows of the model', () => ![before, undefined].includes(code.sidecar()));
+  await code.until('it to run', () => code.run(async (_vscode, pane) => (await pane.api()).state === 'running'));
 }
 
 /** Waits for our tools among VS Code's, and gives their names. */
@@ -87,7 +100,9 @@ export async function a_models_edit_of_a_dirty_buffer_is_asked_about_once(play) 
   const found = await tools(code);
   assert.ok(found.includes('ropewalk_edit'), found.join());
   // VS Code lists what is declared; what it has itself is not there to be run.
-  const run = code.run((vscode) => vscode.lm.invokeTool('ropewalk_bash', { input: { command: 'true' }, toolInvocationToken: undefined }));
+  const run = code.run((vscode) =>
+    vscode.lm.invokeTool('ropewalk_bash', { input: { command: 'true' }, toolInvocationToken: undefined }),
+  );
   await assert.rejects(run, /ropewalk_bash/);
   const input = { file_path: 'notes.txt', old_string: 'two', new_string: 'zwei' };
   await model(code, [[{ name: 'ropewalk_edit', input }]]);
@@ -100,7 +115,10 @@ export async function a_models_edit_of_a_dirty_buffer_is_asked_about_once(play) 
   assert.match(shown, /\+zwei/);
   assert.equal((await code.document(code.uri('notes.txt'))).text, 'zero, typed\none\ntwo\n');
   await code.screenshot(`${play.rig.keep}/${play.name}-asked.png`);
-  await dialog.locator('.monaco-button', { hasText: /Allow|Continue|Yes/ }).first().click();
+  await dialog
+    .locator('.monaco-button', { hasText: /Allow|Continue|Yes/ })
+    .first()
+    .click();
   const { value, error } = await ended(code);
   assert.equal(error, undefined);
   assert.match(value[0], /not saved to the disk/);
@@ -115,7 +133,9 @@ export async function a_models_edit_that_the_person_does_not_want_is_not_made(pl
   const code = await play.open({ 'notes.txt': 'one\ntwo\n' }, { settings });
   await code.open('notes.txt');
   await tools(code);
-  await model(code, [[{ name: 'ropewalk_edit', input: { file_path: 'notes.txt', old_string: 'two', new_string: 'zwei' } }]]);
+  await model(code, [
+    [{ name: 'ropewalk_edit', input: { file_path: 'notes.txt', old_string: 'two', new_string: 'zwei' } }],
+  ]);
   await agent(code, 'Say it in German.');
   const dialog = code.page.locator('.monaco-dialog-box');
   await dialog.waitFor({ timeout: 20000 });
@@ -130,7 +150,9 @@ export async function a_rule_that_says_no_fails_the_invocation_with_its_reason(p
   const code = await play.open({ 'notes.txt': 'one\ntwo\n' }, { settings });
   await code.open('notes.txt');
   await tools(code);
-  await model(code, [[{ name: 'ropewalk_edit', input: { file_path: 'notes.txt', old_string: 'two', new_string: 'zwei' } }]]);
+  await model(code, [
+    [{ name: 'ropewalk_edit', input: { file_path: 'notes.txt', old_string: 'two', new_string: 'zwei' } }],
+  ]);
   await agent(code, 'Say it in German.');
   const { error } = await ended(code);
   assert.match(error ?? '', /edit\(notes\.txt\)|denied|rule/i);
@@ -141,18 +163,27 @@ export async function an_agent_is_run_by_a_model_of_the_editor(play) {
   const code = await play.open({ 'notes.txt': 'one\ntwo\n' });
   await code.open('notes.txt');
   const input = { file_path: 'notes.txt', old_string: 'two', new_string: 'zwei' };
+  const before = code.sidecar();
   await model(code, [[{ name: 'edit', input }], ['It says zwei now.']]);
-  // The sidecar has done nothing yet, so that it is started anew to be told of the model.
-  const listed = () => request(code, 'ropewalk/listTools', {}).catch(() => undefined);
-  await code.until('the type of agent that VS Code runs', async () =>
-    JSON.stringify((await listed())?.tools.find((tool) => tool.name === 'agent') ?? '').includes('general'),
-  );
+  await restarted(code, before);
   const args = { description: 'Say it in German', prompt: 'Make it German.' };
   await code.run((_vscode, pane, args) => {
-    pane.begin('agent', pane.api().then((api) => api.call({ sessionId: 'pane', name: 'agent', arguments: args })));
+    pane.begin(
+      'agent',
+      pane.api().then((api) => api.call({ sessionId: 'pane', name: 'agent', arguments: args })),
+    );
   }, args);
   const consent = code.page.locator('.monaco-dialog-box .monaco-button', { hasText: 'Allow' });
-  const first = await Promise.race([consent.first().waitFor({ timeout: 20000 }).then(() => 'asked', () => 'not asked'), ended(code).then(() => 'ended')]);
+  const first = await Promise.race([
+    consent
+      .first()
+      .waitFor({ timeout: 20000 })
+      .then(
+        () => 'asked',
+        () => 'not asked',
+      ),
+    ended(code).then(() => 'ended'),
+  ]);
   if (first === 'asked') await consent.first().click();
   const { value, error } = await ended(code);
   assert.equal(error, undefined);
@@ -175,7 +206,9 @@ export async function an_extensions_own_tool_is_run_and_registered_again(play) {
   const code = await play.open({ 'notes.txt': 'one\n' });
   await code.run(async (_vscode, pane) => {
     const tool = {
-      name: 'open_tickets', description: 'Lists the open tickets of a project.', annotations: { readOnlyHint: true },
+      name: 'open_tickets',
+      description: 'Lists the open tickets of a project.',
+      annotations: { readOnlyHint: true },
       inputSchema: { type: 'object', properties: { project: { type: 'string' } }, required: ['project'] },
       run({ project }, { sessionId }) {
         if (project === 'none') throw new Error('There is no such project.');
@@ -185,8 +218,14 @@ export async function an_extensions_own_tool_is_run_and_registered_again(play) {
     pane.tools = (await pane.api()).registerTools([tool]);
   });
   const ask = (project) =>
-    code.run(async (_vscode, pane, project) => (await pane.api()).call({ sessionId: 's', name: 'open_tickets', arguments: { project } }), project);
-  assert.deepEqual(await code.run((_vscode, pane) => pane.tools.tools), [{ name: 'open_tickets', status: 'registered' }]);
+    code.run(
+      async (_vscode, pane, project) =>
+        (await pane.api()).call({ sessionId: 's', name: 'open_tickets', arguments: { project } }),
+      project,
+    );
+  assert.deepEqual(await code.run((_vscode, pane) => pane.tools.tools), [
+    { name: 'open_tickets', status: 'registered' },
+  ]);
   assert.match((await ask('rope')).content[0].text, /No ticket of rope is open \(s\)\./);
   const failed = await ask('none');
   assert.equal(failed.isError, true);
@@ -194,7 +233,9 @@ export async function an_extensions_own_tool_is_run_and_registered_again(play) {
   const before = code.sidecar();
   process.kill(before, 'SIGKILL');
   await code.until('another sidecar', () => ![before, undefined].includes(code.sidecar()));
-  await code.until('the sidecar to run', () => code.run(async (_vscode, pane) => (await pane.api()).state === 'running'));
+  await code.until('the sidecar to run', () =>
+    code.run(async (_vscode, pane) => (await pane.api()).state === 'running'),
+  );
   assert.match((await ask('rope')).content[0].text, /No ticket of rope is open \(s\)\./);
   await code.run((_vscode, pane) => pane.tools.dispose());
   assert.equal((await ask('rope')).isError, true);
@@ -205,7 +246,9 @@ export async function a_change_that_became_another_one_is_asked_about_again(play
   const code = await play.open({ 'notes.txt': 'one\ntwo\n' }, { settings });
   await code.open('notes.txt');
   await tools(code);
-  await model(code, [[{ name: 'ropewalk_edit', input: { file_path: 'notes.txt', old_string: 'two', new_string: 'zwei' } }]]);
+  await model(code, [
+    [{ name: 'ropewalk_edit', input: { file_path: 'notes.txt', old_string: 'two', new_string: 'zwei' } }],
+  ]);
   await countQuestions(code);
   await agent(code, 'Say it in German.');
   const dialog = code.page.locator('.monaco-dialog-box');
@@ -253,10 +296,12 @@ export async function an_mcp_server_asks_the_model_once_the_person_agrees(play) 
   const code = await play.open({}, { folder, settings: { 'ropewalk.mcp': { servers: { asker: server } } } });
   const before = code.sidecar();
   await model(code, [['It is blue.']]);
-  await code.until('the sidecar that knows of the model', () => ![before, undefined].includes(code.sidecar()));
-  await code.until('it to run', () => code.run(async (_vscode, pane) => (await pane.api()).state === 'running'));
+  await restarted(code, before);
   await code.run((_vscode, pane) => {
-    pane.begin('asked', pane.api().then((api) => api.call({ sessionId: 's', name: 'mcp__asker__ask', arguments: {} })));
+    pane.begin(
+      'asked',
+      pane.api().then((api) => api.call({ sessionId: 's', name: 'mcp__asker__ask', arguments: {} })),
+    );
   });
   const dialog = code.page.locator('.monaco-dialog-box');
   await dialog.waitFor({ timeout: 20000 });

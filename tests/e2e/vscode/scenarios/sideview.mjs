@@ -19,8 +19,16 @@ export async function what_the_side_view_shows_can_be_judged_there(play) {
   await make('line 8', 'proposed 8\n', { apply: 'propose' });
   const refused = { file_path: 'notes.txt', old_string: 'not there', new_string: 'x' };
   assert.equal((await call(code, 'edit', refused, { sessionId: 'pane', callId: 'third' })).isError, true);
-  await request(code, 'ropewalk/todos', { sessionId: 'pane', todos: [{ id: '1', content: 'Write the third line', status: 'in_progress' }] });
-  const job = await call(code, 'monitor', { command: 'echo begun; sleep 600', description: 'A long build' }, { sessionId: 'pane', callId: 'job' });
+  await request(code, 'ropewalk/todos', {
+    sessionId: 'pane',
+    todos: [{ id: '1', content: 'Write the third line', status: 'in_progress' }],
+  });
+  const job = await call(
+    code,
+    'monitor',
+    { command: 'echo begun; sleep 600', description: 'A long build' },
+    { sessionId: 'pane', callId: 'job' },
+  );
   assert.equal(job.status, 'ok', text(job));
   await code.page.locator('.activitybar .action-item a[aria-label^="Ropewalk"]').first().click({ force: true });
   await code.sees('LINE 3');
@@ -41,7 +49,10 @@ export async function what_the_side_view_shows_can_be_judged_there(play) {
   const job1 = code.page.locator('.monaco-list-row[aria-label^="A long build"]').first();
   await job1.hover();
   await job1.locator('a.action-label[aria-label^="Stop"]').click();
-  await code.until('the job to end', async () => (await request(code, 'ropewalk/jobs', { sessionId: 'pane' })).jobs[0].state !== 'running');
+  await code.until(
+    'the job to end',
+    async () => (await request(code, 'ropewalk/jobs', { sessionId: 'pane' })).jobs[0].state !== 'running',
+  );
   await row('monitor').click();
   await code.until('the whole output', () =>
     code.run((vscode) => vscode.window.activeTextEditor?.document.uri.scheme === 'ropewalk-output'),

@@ -12,3 +12,4 @@ mod nvim;
 mod optional;
 mod servers;
 mod tools;
+mod vscode;

@@ -13,6 +13,7 @@ import { Waiting } from './person/waiting';
 import { Sidecar } from './sidecar';
 import { showStatus } from './status';
 import { serveTrust } from './trust';
+import { registerUi } from './ui';
 
 let running: Sidecar | undefined;
 
@@ -41,8 +42,9 @@ export function activate(context: vscode.ExtensionContext): RopewalkApi {
     showStatus(sidecar, activity, waiting),
     registerCommands({ sidecar, activity, approvals, questions }),
   );
-  const api = makeApi(sidecar);
-  if (configuration.own().enabled) void sidecar.start();
+  const ui = registerUi(context, sidecar);
+  const api = makeApi(sidecar, ui.views);
+  if (configuration.own().enabled) void ui.ready().then(() => sidecar.start());
   return api;
 }
 

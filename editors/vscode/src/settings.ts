@@ -4,6 +4,9 @@
 /** Settings that are about the program, not for it. */
 export const OWN_KEYS = ['arguments', 'enabled', 'environment', 'path'] as const;
 
+/** The names of further settings that are the extension's own: review, side view and models. */
+export const UI_KEYS = ['agentModel', 'agentRounds', 'languageModelTools', 'mcpServer', 'review.codeLens', 'review.removedText'] as const;
+
 /** What the extension itself is told. */
 export interface OwnSettings {
   readonly enabled: boolean;
@@ -55,5 +58,5 @@ export function sidecarKeys(manifest: unknown): string[] {
   return (groups ?? [])
     .flatMap((group) => Object.keys(group.properties ?? {}))
     .map((name) => name.replace(/^ropewalk\./, ''))
-    .filter((name) => !OWN_KEYS.some((own) => own === name));
+    .filter((name) => ![...OWN_KEYS, ...UI_KEYS].some((own) => own === name));
 }

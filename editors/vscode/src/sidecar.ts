@@ -111,6 +111,8 @@ export class Sidecar implements vscode.Disposable {
   private revival: NodeJS.Timeout | undefined;
   private chain: Promise<void> = Promise.resolve();
   private disposed = false;
+  /** A restart on its way: requests that come between the two sidecars wait for it. */
+  private restarting: Promise<void> | undefined;
   private readonly contributions: ((capabilities: RopewalkCapabilities) => void)[] = [];
   private readonly handlers = new Map<string, Handler<never, unknown>>();
   private readonly events = new Map<string, vscode.EventEmitter<unknown>>();
@@ -180,6 +182,7 @@ export class Sidecar implements vscode.Disposable {
   ): Promise<Requests[M]['result']>;
   async request<R = unknown>(method: string, params: unknown, token?: vscode.CancellationToken): Promise<R>;
   async request(method: string, params: unknown, token?: vscode.CancellationToken): Promise<unknown> {
+    if (this.restarting && !this.run) await this.restarting;
     const { client } = this.running();
     try {
       return await (token ? client.sendRequest(method, params, token) : client.sendRequest(method, params));
@@ -223,11 +226,15 @@ export class Sidecar implements vscode.Disposable {
   /** Stops the sidecar, if it runs, and starts it. */
   restart(): Promise<void> {
     this.giveUpStart();
-    return this.queue(async () => {
+    const restarted = this.queue(async () => {
       await this.end();
       if (this.disposed) return;
       this.crashes = { at: [] };
       await this.launch();
+    });
+    this.restarting = restarted;
+    return restarted.finally(() => {
+      if (this.restarting === restarted) this.restarting = undefined;
     });
   }
 

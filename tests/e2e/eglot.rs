@@ -14,6 +14,7 @@ const DRIVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/e2e/eglot/drive
 const DEADLINE: Duration = Duration::from_mins(2);
 
 /// What the driver wrote to the file that was named to it, and the rest that it said.
+#[expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test makes and reads its own files")]
 fn drive(scenario: &str) -> (String, String) {
     let home = tempfile::tempdir().unwrap();
     let (socket, verdict) = (home.path().join("socket"), home.path().join("verdict"));

@@ -59,8 +59,8 @@ pub(crate) struct Common {
     #[arg(long, global = true, value_name = "FOLDER")]
     pub(crate) state: Option<PathBuf>,
     /// Read your own settings and the folders that you trust from this file, which has to be there, instead of
-    /// `ropewalk/settings.json` in the system's place for settings (`doctor` tells where that is). `try`, `call` and `tools`
-    /// read it only where it is named.
+    /// `ropewalk/settings.json` in the system's place for settings (`doctor` tells where that is). `try`, `call`, `run` and
+    /// `tools` read it only where it is named.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) settings: Option<PathBuf>,
 }

@@ -22,6 +22,7 @@ mod stage;
 pub mod step;
 #[cfg(test)]
 mod tests;
+mod values;
 
 use serde_json::{Map, Value};
 

@@ -41,7 +41,7 @@ pub(crate) struct Run {
     /// Give up after this many milliseconds.
     #[arg(long, value_name = "MS", default_value_t = 300_000)]
     deadline: u64,
-    /// Write the outcome to this file as JUnit's XML.
+    /// Write the outcome to this file as the XML of `JUnit`.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
     /// Print one line of JSON for each step, and one for each script.
@@ -137,10 +137,10 @@ fn prepared(words: &Run) -> Result<(Vec<Script>, Map<String, Value>), String> {
     let (mut scripts, mut faults) = (Vec::new(), String::new());
     for file in &words.files {
         let name = if file == Path::new("-") { "standard input".to_owned() } else { file.display().to_string() };
-        let text = text_of(file).map_err(|error| format!("cannot read {name}: {error}"))?;
-        match fake_editor::parse(&text) {
-            Ok(lines) => scripts.push(Script { name, lines }),
-            Err(found) => faults.push_str(&report::human_faults(&name, &found)),
+        match text_of(file).map(|text| fake_editor::parse(&text)) {
+            Ok(Ok(lines)) => scripts.push(Script { name, lines }),
+            Ok(Err(found)) => faults.push_str(&report::human_faults(&name, &found)),
+            Err(error) => faults.extend([name.as_str(), ": it cannot be read: ", &error.to_string(), "\n"]),
         }
     }
     if faults.is_empty() { Ok((scripts, settings)) } else { Err(format!("nothing was run:\n{}", faults.trim_end())) }

@@ -79,6 +79,14 @@ impl Answers {
         self.waiting.iter().any(|waiting| waiting.id == *id)
     }
 
+    /// The oldest open question that a reply may be for.
+    fn meant_by(&self, reply: &Reply) -> Option<usize> {
+        self.waiting.iter().position(|waiting| {
+            reply.id.as_ref().is_none_or(|id| *id == waiting.id)
+                && reply.method.as_ref().is_none_or(|method| *method == waiting.method)
+        })
+    }
+
     /// Questions for consent so far.
     pub(super) fn asked(&self) -> usize {
         self.received.get(APPROVE).copied().unwrap_or(0)
@@ -174,13 +182,14 @@ impl Editor {
         self.answers.waiting.push(waiting);
     }
 
+    /// Whether the question of a reply waits for it.
+    pub(super) fn can_reply(&self, reply: &Reply) -> bool {
+        self.answers.meant_by(reply).is_some()
+    }
+
     /// Answers a question that was left open.
     pub(super) fn reply(&mut self, reply: &Reply) -> Result<(), String> {
-        let meant = |waiting: &Waiting| {
-            reply.id.as_ref().is_none_or(|id| *id == waiting.id)
-                && reply.method.as_ref().is_none_or(|method| *method == waiting.method)
-        };
-        let Some(at) = self.answers.waiting.iter().position(meant) else {
+        let Some(at) = self.answers.meant_by(reply) else {
             let open: Vec<&str> = self.answers.waiting.iter().map(|waiting| waiting.method.as_str()).collect();
             let open =
                 if open.is_empty() { "none is open".to_owned() } else { format!("open are: {}", open.join(", ")) };
@@ -238,8 +247,9 @@ impl Editor {
                 self.check(&uri);
                 Ok(Value::Null)
             }
-            // It has no formatter.
-            "ropewalk/format" if knows_ours => Ok(Value::Null),
+            // It has no formatter, and questions that nobody answers are closed.
+            "ropewalk/format" | "ropewalk/ask" if knows_ours => Ok(Value::Null),
+            "ropewalk/elicit" if knows_ours => Ok(json!({ "action": "decline" })),
             "workspace/configuration" => {
                 let items = params["items"].as_array().map_or(0, Vec::len);
                 Ok(Value::Array(vec![Value::Null; items]))

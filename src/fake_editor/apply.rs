@@ -93,7 +93,9 @@ impl Editor {
         let reply = answered.then(|| reply.message(id));
         let echo = self.echo.unwrap_or(if self.manner == Manner::Eglot { Echo::After } else { Echo::Before });
         let (first, last) = if echo == Echo::After { (reply, None) } else { (None, reply) };
-        first.into_iter().for_each(|reply| self.send(reply));
+        if let Some(reply) = first {
+            self.send(reply);
+        }
         let late = echo == Echo::Held || self.delay_ms > 0;
         if late {
             self.hold();
@@ -104,7 +106,9 @@ impl Editor {
         if late {
             self.held_for((echo != Echo::Held).then_some(self.delay_ms));
         }
-        last.into_iter().for_each(|reply| self.send(reply));
+        if let Some(reply) = last {
+            self.send(reply);
+        }
     }
 
     /// How it says no when it is asked to.
@@ -137,10 +141,9 @@ impl Editor {
             let Some(open) = self.documents.get(uri) else { continue };
             let has = open.version;
             match self.manner {
-                Manner::Vscode => {}
                 // Only the first document is looked at, and only for being newer than the edit.
                 Manner::Neovim if index == 0 && version.is_some_and(|named| named > 0 && has > named) => continue,
-                Manner::Neovim => {}
+                Manner::Vscode | Manner::Neovim => {}
                 Manner::NeovimAdapter if *version == Some(has) => {}
                 Manner::NeovimAdapter => return Err(Reply::Refused(Some(format!("the buffer is at version {has}")))),
                 Manner::Eglot => {

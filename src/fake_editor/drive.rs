@@ -66,6 +66,12 @@ impl<E: AsyncWrite + Unpin> Driver<E> {
                     None => {}
                 }
             }
+            if self.reply().await? {
+                continue;
+            }
+            if over.is_some() && !self.queue.iter().any(|line| matches!(line.step, Step::Reply(_))) {
+                self.stage.editor.deny_what_is_open();
+            }
             if self.current.as_ref().is_some_and(|(_, wait)| self.stage.ready(wait) || self.stage.is_gone()) {
                 self.finish().await?;
                 continue;
@@ -82,10 +88,7 @@ impl<E: AsyncWrite + Unpin> Driver<E> {
                         number += 1;
                         self.take(&bytes, number).await?;
                     }
-                    None => {
-                        over = Some(ports.clock.now() + LAST_WAIT);
-                        self.stage.editor.deny_what_is_open();
-                    }
+                    None => over = Some(ports.clock.now() + LAST_WAIT),
                 },
                 () = self.stage.turn() => {}
                 () = late => return Ok(()),
@@ -100,20 +103,28 @@ impl<E: AsyncWrite + Unpin> Driver<E> {
             return Ok(());
         }
         match line(text, number) {
-            // A question can be answered while a step waits, which may wait for just that.
-            Ok(line) if matches!(line.step, Step::Reply(_) | Step::Release(_)) && self.current.is_some() => {
-                let done = match self.stage.begin(&line).await {
-                    Ok(wait) => self.stage.finish(&line, wait),
-                    Err(why) => Err(why),
-                };
-                self.tell_step(&line, done).await
-            }
             Ok(line) => {
                 self.queue.push_back(line);
                 Ok(())
             }
             Err(why) => self.tell(&json!({ "event": "step", "line": number, "ok": false, "error": why })).await,
         }
+    }
+
+    /// A question can be answered while a step waits, which may wait for just that: a `reply` overtakes it, once its
+    /// question is there. Whether one did.
+    async fn reply(&mut self) -> std::io::Result<bool> {
+        let editor = &self.stage.editor;
+        let fits = |line: &Line| matches!(&line.step, Step::Reply(reply) if editor.can_reply(reply));
+        let Some(line) = self.queue.iter().position(fits).and_then(|at| self.queue.remove(at)) else {
+            return Ok(false);
+        };
+        let done = match self.stage.begin(&line).await {
+            Ok(wait) => self.stage.finish(&line, wait),
+            Err(why) => Err(why),
+        };
+        self.tell_step(&line, done).await?;
+        Ok(true)
     }
 
     async fn begin(&mut self, line: Line) -> std::io::Result<()> {

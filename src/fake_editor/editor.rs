@@ -11,7 +11,7 @@ use url::Url;
 use super::answers::Answers;
 use super::document::{Cause, Document};
 use super::manner::Manner;
-use super::step::{Behaviour, Change, Diagnostics, Echo, Open, Trouble, Type, WriteDisk};
+use super::step::{Behaviour, Change, Diagnostics, Echo, Open, Step, Trouble, Type, WriteDisk};
 use crate::fake_server::Patterns;
 use crate::languages::known::language_of;
 use crate::ports::Disk;
@@ -192,30 +192,57 @@ impl Editor {
         }
     }
 
+    /// Does what the editor does by itself, or a person in it; of other steps nothing.
+    pub(super) fn step(&mut self, step: &Step) -> Result<(), String> {
+        match step {
+            Step::Open(open) => self.open(open)?,
+            Step::Type(typed) => {
+                let (uri, changes) = self.typed(typed)?;
+                self.told(&uri, vec![changes]);
+            }
+            Step::Change(change) => self.change(change)?,
+            Step::Undo(named) => self.step_back(&named.path, false)?,
+            Step::Redo(named) => self.step_back(&named.path, true)?,
+            Step::Save(named) => {
+                self.document(&named.path)?;
+                self.save(&self.uri_of(&named.path)?)?;
+            }
+            Step::Close(named) => {
+                self.document(&named.path)?;
+                self.close(&self.uri_of(&named.path)?);
+            }
+            Step::WriteDisk(written) => self.write_disk(written)?,
+            Step::Answer(answer) => self.answers.learn(answer),
+            Step::Reply(reply) => self.reply(reply)?,
+            Step::Editor(behaviour) => self.behave(behaviour),
+            Step::Release(_) => self.release(),
+            Step::Diagnostics(said) => self.diagnostics(said)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
     /// Opens a document.
-    pub(super) fn open(&mut self, open: &Open) -> Result<(), String> {
+    fn open(&mut self, open: &Open) -> Result<(), String> {
         let uri = self.uri_of(&open.path)?;
         if self.documents.contains_key(&uri) {
             return Err(format!("`{}` is open already; close it first", open.path));
         }
         let disk = self.file_of(&uri);
         let text = match (&open.text, &disk) {
-            (Some(text), _) => text.clone(),
-            (None, Some(Ok(text))) => text.clone(),
+            (Some(text), _) | (None, Some(Ok(text))) => text.clone(),
             (None, Some(Err(why))) => return Err(format!("`{}` cannot be opened: {why}", open.path)),
             (None, None) => return Err(format!("`{}` is no file; give it a `text`", open.path)),
         };
         let on_disk = open.text.is_none();
-        let mut document = Document::new(self.manner, &self.language_of(&uri, open), &text, on_disk);
+        let by_name = || language_of(&uri).unwrap_or("plaintext").to_owned();
+        let language = open.language_id.clone().unwrap_or_else(by_name);
+        let mut document = Document::new(self.manner, &language, &text, on_disk);
         if let (Some(_), Some(Ok(file))) = (&open.text, &disk) {
             document.was_saved_as(file);
         }
-        self.put(uri, document);
+        self.put(&uri, document);
         Ok(())
-    }
-
-    fn language_of(&self, uri: &str, open: &Open) -> String {
-        open.language_id.clone().unwrap_or_else(|| language_of(uri).unwrap_or("plaintext").to_owned())
     }
 
     /// What the file of a document holds; `None`: it has none.
@@ -226,14 +253,14 @@ impl Editor {
     }
 
     /// A document is open from now on.
-    pub(super) fn put(&mut self, uri: String, document: Document) {
-        self.tell_sources(&uri);
+    pub(super) fn put(&mut self, uri: &str, document: Document) {
+        self.tell_sources(uri);
         let params = json!({ "textDocument": {
             "uri": uri, "languageId": document.language, "version": document.version, "text": document.text().to_string(),
         }});
-        self.documents.insert(uri.clone(), document);
+        self.documents.insert(uri.to_owned(), document);
         self.tell("textDocument/didOpen", &params);
-        self.check(&uri);
+        self.check(uri);
     }
 
     /// Opens the file of a document that an edit names.
@@ -241,7 +268,7 @@ impl Editor {
         match self.file_of(uri) {
             Some(Ok(text)) => {
                 let language = language_of(uri).unwrap_or("plaintext");
-                self.put(uri.to_owned(), Document::new(self.manner, language, &text, true));
+                self.put(uri, Document::new(self.manner, language, &text, true));
                 Ok(())
             }
             Some(Err(why)) => Err(why),
@@ -297,7 +324,7 @@ impl Editor {
     }
 
     /// A change of the text by its range.
-    pub(super) fn change(&mut self, change: &Change) -> Result<(), String> {
+    fn change(&mut self, change: &Change) -> Result<(), String> {
         let uri = self.uri_of(&change.path)?;
         let encoding = self.encoding;
         let Some(document) = self.documents.get_mut(&uri) else { return Err(self.not_open(&change.path)) };
@@ -313,7 +340,7 @@ impl Editor {
     }
 
     /// Takes the last step of a document back, or makes it again.
-    pub(super) fn step_back(&mut self, path: &str, again: bool) -> Result<(), String> {
+    fn step_back(&mut self, path: &str, again: bool) -> Result<(), String> {
         let uri = self.uri_of(path)?;
         let encoding = self.encoding;
         let Some(document) = self.documents.get_mut(&uri) else { return Err(self.not_open(path)) };
@@ -336,7 +363,7 @@ impl Editor {
     }
 
     /// Another program writes, or removes, a file.
-    pub(super) fn write_disk(&mut self, written: &WriteDisk) -> Result<(), String> {
+    fn write_disk(&mut self, written: &WriteDisk) -> Result<(), String> {
         let path = self.path_of(&written.path);
         let there = self.disk.metadata(&path).is_ok();
         match &written.text {
@@ -366,7 +393,7 @@ impl Editor {
         if self.manner.is_neovim() {
             let language = document.language.clone();
             self.close(uri);
-            self.put(uri.to_owned(), Document::new(self.manner, &language, file, true));
+            self.put(uri, Document::new(self.manner, &language, file, true));
         } else {
             let changes = document.reload(file, encoding);
             self.told(uri, vec![changes]);
@@ -374,7 +401,7 @@ impl Editor {
     }
 
     /// A language server says something, or is there from now on.
-    pub(super) fn diagnostics(&mut self, said: &Diagnostics) -> Result<(), String> {
+    fn diagnostics(&mut self, said: &Diagnostics) -> Result<(), String> {
         let uri = said.path.as_deref().map(|path| self.uri_of(path)).transpose()?;
         if let Some(rules) = &said.rules {
             let patterns = Patterns::of_rules(rules)?;
@@ -395,7 +422,7 @@ impl Editor {
     }
 
     /// How it behaves from now on.
-    pub(super) fn behave(&mut self, behaviour: &Behaviour) {
+    fn behave(&mut self, behaviour: &Behaviour) {
         self.manner = behaviour.manner.unwrap_or(self.manner);
         self.abilities.extend(behaviour.abilities.clone());
         self.troubles.extend(behaviour.next.iter().cloned());

@@ -209,7 +209,7 @@ impl Judged {
             let same = found == expected || found.as_f64().is_some_and(|found| Some(found) == expected.as_f64());
             if !same {
                 let fix = nearest(result, pointer);
-                self.miss(&format!("pointers {pointer}"), expected.to_string(), shown(&found.to_string()), fix);
+                self.miss(&format!("pointers {pointer}"), cut(&expected.to_string()), cut(&found.to_string()), fix);
             }
         }
     }
@@ -307,7 +307,7 @@ fn nearest(result: &Value, pointer: &str) -> Option<String> {
             let keys = match there {
                 Value::Object(fields) => fields.keys().cloned().collect::<Vec<_>>().join(", "),
                 Value::Array(list) => format!("a list of {}", list.len()),
-                other => shown(&other.to_string()),
+                other => cut(&other.to_string()),
             };
             let place = if slash == 0 { "the result" } else { &pointer[..slash] };
             return Some(format!("at {place} there is: {keys}"));
@@ -319,8 +319,15 @@ fn nearest(result: &Value, pointer: &str) -> Option<String> {
 
 /// A text on one line, cut.
 pub(super) fn shown(text: &str) -> String {
-    let quoted = format!("{text:?}");
-    if quoted.chars().count() <= SHOWN { quoted } else { quoted.chars().take(SHOWN).chain("...".chars()).collect() }
+    cut(&format!("{text:?}"))
+}
+
+fn cut(text: &str) -> String {
+    if text.chars().count() <= SHOWN {
+        text.to_owned()
+    } else {
+        text.chars().take(SHOWN).chain("...".chars()).collect()
+    }
 }
 
 /// A text whose line ends can be told apart.

@@ -91,10 +91,9 @@ impl Manner {
         };
         let text = match self {
             Manner::Vscode => uniform(text, line_end),
-            Manner::Neovim | Manner::NeovimAdapter => text.to_owned(),
             // Emacs keeps LF in its buffers and knows how the file is written.
             Manner::Eglot if all_crlf => LineEnd::Lf.apply(text),
-            Manner::Eglot => text.to_owned(),
+            Manner::Neovim | Manner::NeovimAdapter | Manner::Eglot => text.to_owned(),
         };
         let ended = text.is_empty() || text.ends_with('\n');
         Loaded { text, line_end, bom, ended }
@@ -103,8 +102,7 @@ impl Manner {
     /// What becomes of a text that is put into a document with these line ends.
     pub(super) fn inserted(self, text: &str, line_end: LineEnd) -> String {
         match self {
-            Manner::Vscode => uniform(text, line_end),
-            Manner::Neovim | Manner::NeovimAdapter => uniform(text, line_end),
+            Manner::Vscode | Manner::Neovim | Manner::NeovimAdapter => uniform(text, line_end),
             Manner::Eglot => text.to_owned(),
         }
     }
@@ -124,7 +122,8 @@ impl Manner {
 
     /// What is written to the disk for a text.
     pub(super) fn saved(self, text: &str, line_end: LineEnd, bom: bool) -> String {
-        let text = if self == Manner::Eglot { line_end.apply(text) } else { text.to_owned() };
+        let coded = self == Manner::Eglot && line_end == LineEnd::Crlf;
+        let text = if coded { line_end.apply(text) } else { text.to_owned() };
         if bom { format!("{BOM}{text}") } else { text }
     }
 

@@ -177,13 +177,12 @@ fn outcome(line: &Line, done: Result<Done, Trouble>, fail_on: &[FailOn]) -> Outc
     };
     let asks = fail_on.contains(&FailOn::Ask);
     for asked in &done.unallowed {
-        let rule = asked.rule.as_ref().map(|rule| format!("`--allow '{rule}'` would let it pass, "));
-        let words = format!(
-            "nothing allowed {}: {}; {}and so would {{\"answer\": {{\"approve\": \"once\"}}}} before it",
-            asked.call,
-            asked.reason,
-            rule.unwrap_or_default(),
-        );
+        let answer = "{\"answer\": {\"approve\": \"once\"}} before it";
+        let help = match &asked.rule {
+            Some(rule) => format!("`--allow '{rule}'` would let it pass, and so would {answer}"),
+            None => format!("{answer} would let it pass"),
+        };
+        let words = format!("nothing allowed {}: {}; {help}", asked.call, asked.reason);
         outcome.troubles.push(if asks { Trouble::FailOn(words) } else { Trouble::Unallowed(words) });
     }
     for (label, result) in &done.ended {

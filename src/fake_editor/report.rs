@@ -1,4 +1,4 @@
-//! How outcomes are told: to a person, as lines of JSON, and as JUnit's XML. Pure; nothing in it differs from run to run.
+//! How outcomes are told: to a person, as lines of JSON, and as the XML of `JUnit`. Pure; nothing in it differs from run to run.
 
 use std::fmt::Write as _;
 
@@ -100,7 +100,7 @@ pub fn human_faults(script: &str, faults: &[Fault]) -> String {
     })
 }
 
-/// Scripts as JUnit's XML: each is a suite, each step with a name begins a case, and what is before the first of them (or
+/// Scripts as the XML of `JUnit`: each is a suite, each step with a name begins a case, and what is before the first of them (or
 /// all, where there is none) is a case named after the script.
 pub fn junit(scripts: &[(String, Vec<Line>, Played)]) -> String {
     let (mut tests, mut failures, mut errors) = (0, 0, 0);

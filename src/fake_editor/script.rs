@@ -215,6 +215,12 @@ fn labels(lines: &[Line]) -> Vec<Fault> {
     let (mut faults, mut known) = (Vec::new(), BTreeSet::new());
     let (mut calls, mut begun) = (0, false);
     for Line { number, step, .. } in lines {
+        if let Step::Request(request) = step
+            && request.label.is_none()
+        {
+            // Its answer is kept by the name of the method, the last one counts.
+            known.insert(request.method.clone());
+        }
         let (used, made) = labelled(step);
         for label in used {
             if !known.contains(label) {
@@ -247,7 +253,7 @@ mod tests {
 
     use super::*;
 
-    fn check(script: &str, expected: Expect) {
+    fn check(script: &str, expected: &Expect) {
         let told = match parse(script) {
             Ok(lines) => format!("{} steps", lines.len()),
             Err(faults) => faults.iter().map(|fault| format!("{}: {}\n", fault.line, fault.why)).collect(),
@@ -259,21 +265,43 @@ mod tests {
     fn what_is_a_script() {
         check(
             "// a comment\n\n  {\"open\": {\"path\": \"a.txt\"}, \"name\": \"one\"}  \n{\"settle\": {}}\n",
-            expect!["2 steps"],
+            &expect!["2 steps"],
         );
-        check("\u{feff}{\"open\": {\"uri\": \"untitled:a\", \"text\": \"\"}}\r\n", expect!["1 steps"]);
+        check("\u{feff}{\"open\": {\"uri\": \"untitled:a\", \"text\": \"\"}}\r\n", &expect!["1 steps"]);
     }
 
     #[test]
     fn all_faults_are_told_at_once() {
         check(
-            "{\"opne\": {\"path\": \"a\"}}\nno\n{}\n{\"open\": {\"path\": \"a\"}, \"close\": {\"path\": \"a\"}}\n\
+            "{\"opne\": {\"path\": \"a\"}}\nno\n{\"open\": {\"path\": \"a\"}, \"close\": {\"path\": \"a\"}}\n\
              {\"open\": {\"pth\": \"a\"}}\n{\"type\": {\"path\": \"a\", \"text\": \"x\"}}\n{\"await\": {\"call\": \"c9\"}}\n\
              {\"expect\": {}}\n{\"expect\": {\"text\": \"x\"}}\n{\"expect\": {\"contentMatches\": \"(\"}}\n\
              {\"editor\": {\"manner\": \"eglot\"}}\n{\"call\": {\"name\": \"ls\", \"as\": \"x\"}}\n\
              {\"call\": {\"name\": \"ls\", \"as\": \"x\"}}\n{\"expect\": {\"pointers\": {\"a\": 1}}}\n",
-            expect![[]],
+            &expect![[r#"
+                1: there is no step `opne` (is `open` meant?); there are: answer, await, call, calls, cancel, change, close, diagnostics, editor, expect, notify, open, redo, release, reply, request, save, session, settings, settle, trust, type, undo, until, write-disk
+                2: no JSON object: expected ident at column 2
+                3: a step does one thing, and this has both `open` and `close`; write two lines
+                4: `open`: unknown field `pth`, expected one of `path`, `uri`, `text`, `languageId`
+                5: `type` does not say where: `at`, `after`, `before` or `"end": true`
+                6: there is no call `c9` before this line (labels are given by `"as": ...`)
+                7: `expect` expects nothing
+                8: `expect`: `text` is about a document; say which by `path`
+                9: `contentMatches` is no regular expression: regex parse error:
+                    (
+                    ^
+                error: unclosed group
+                10: which editor it is, and what it can do, is said before everything else
+                12: there is a call `x` already
+                13: `a` is no JSON pointer; one begins with `/`
+            "#]],
         );
-        check("// nothing\n", expect![[]]);
+        check("// nothing\n", &expect![["1: there is no step in it\n"]]);
+        check(
+            "{\"name\": \"x\"}",
+            &expect![[r#"
+            1: it says nothing to do; a step is one of: answer, await, call, calls, cancel, change, close, diagnostics, editor, expect, notify, open, redo, release, reply, request, save, session, settings, settle, trust, type, undo, until, write-disk
+        "#]],
+        );
     }
 }

@@ -3,26 +3,29 @@
 //! for whatever comes next.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
-use url::Url;
 
 use super::answers::Unallowed;
 use super::editor::{Act, Editor};
-use super::expect::{self, Facts, Miss};
+use super::expect::{self, Facts, Miss, content_of};
 use super::link::Link;
 use super::manner::Manner;
 use super::script::Line;
 use super::step::{Call, Expect, Step};
+use super::values::{map_texts, merge, uri, without_times};
 use crate::ports::Ports;
 use crate::text::Encoding;
 
 /// So long may the other side take to say hello, and to leave.
 const POLITE: Duration = Duration::from_secs(30);
+
+/// What the sidecar says of a call that needs consent where nobody can give it.
+const NOBODY: &str = "nobody could be asked";
 
 /// How an editor is set up.
 #[derive(Debug, Clone, PartialEq)]
@@ -138,7 +141,7 @@ impl Stage {
     pub(super) fn new(link: Link, ports: Ports, setup: Setup) -> Stage {
         let mut editor = Editor::new(setup.manner, &setup.root, Arc::clone(&ports.disk));
         editor.answers.open = setup.open_questions;
-        editor.abilities = setup.abilities.clone();
+        editor.abilities.clone_from(&setup.abilities);
         Stage {
             editor,
             link,
@@ -346,27 +349,14 @@ impl Stage {
     }
 
     fn begin_step(&mut self, step: &Step) -> Result<Wait, String> {
+        if let Step::Editor(behaviour) = step
+            && (behaviour.manner.is_some() || !behaviour.abilities.is_empty())
+            && self.greeted
+        {
+            return Err("which editor it is, and what it can do, is said before everything else".to_owned());
+        }
         let mut wait = Wait::default();
         match step {
-            Step::Open(open) => self.editor.open(open)?,
-            Step::Type(typed) => {
-                let (uri, changes) = self.editor.typed(typed)?;
-                self.editor.told(&uri, vec![changes]);
-            }
-            Step::Change(change) => self.editor.change(change)?,
-            Step::Undo(named) => self.editor.step_back(&named.path, false)?,
-            Step::Redo(named) => self.editor.step_back(&named.path, true)?,
-            Step::Save(named) => {
-                let uri = self.editor.uri_of(&named.path)?;
-                self.editor.document(&named.path)?;
-                self.editor.save(&uri)?;
-            }
-            Step::Close(named) => {
-                let uri = self.editor.uri_of(&named.path)?;
-                self.editor.document(&named.path)?;
-                self.editor.close(&uri);
-            }
-            Step::WriteDisk(written) => self.editor.write_disk(written)?,
             Step::Settings(settings) => {
                 let mut all = Value::Object(self.setup.settings.clone());
                 merge(&mut all, &Value::Object(settings.settings.clone()));
@@ -388,6 +378,7 @@ impl Stage {
                 if let Some(session) = call.session_id.as_ref().or(self.session.as_ref()) {
                     params["sessionId"] = json!(session);
                 }
+                self.ended.remove(&label);
                 let id = self.link.request("ropewalk/callTool", &params);
                 self.pending.insert(id, Pending::Labelled(label.clone()));
                 if call.wait.unwrap_or(self.setup.waits) {
@@ -401,6 +392,7 @@ impl Stage {
                 if let Some(session) = calls.session_id.as_ref().or(self.session.as_ref()) {
                     params["sessionId"] = json!(session);
                 }
+                self.ended.retain(|label, _| !labels.contains(label));
                 let id = self.link.request("ropewalk/callTools", &params);
                 self.pending.insert(id, Pending::Calls(labels.clone()));
                 if calls.wait.unwrap_or(self.setup.waits) {
@@ -422,17 +414,6 @@ impl Stage {
                 }
                 wait.own.push((Asked::Other, self.ask("ropewalk/cancel", &params)));
             }
-            Step::Answer(answer) => self.editor.answers.learn(answer),
-            Step::Reply(reply) => self.editor.reply(reply)?,
-            Step::Editor(behaviour) => {
-                let early = behaviour.manner.is_some() || !behaviour.abilities.is_empty();
-                if early && self.greeted {
-                    return Err("which editor it is, and what it can do, is said before everything else".to_owned());
-                }
-                self.editor.behave(behaviour);
-            }
-            Step::Release(_) => self.editor.release(),
-            Step::Diagnostics(said) => self.editor.diagnostics(said)?,
             Step::Request(request) => {
                 let id = self.link.request(&request.method, &request.params);
                 let label = request.label.clone().unwrap_or_else(|| request.method.clone());
@@ -454,6 +435,7 @@ impl Stage {
                 wait.own.push((Asked::Settle, self.ask("ropewalk/settle", &params)));
             }
             Step::Expect(expect) => self.ask_for(expect, &mut wait)?,
+            of_the_editor => self.editor.step(of_the_editor)?,
         }
         Ok(wait)
     }
@@ -555,6 +537,13 @@ impl Stage {
                     .collect();
             }
         }
+        let nobody = done.ended.iter().filter_map(|(label, result)| {
+            let reason = content_of(result);
+            // An editor that cannot show a question is not asked one.
+            let unasked = result["status"] == "denied" && reason.contains(NOBODY);
+            unasked.then(|| Unallowed { call: label.clone(), reason, rule: None })
+        });
+        self.editor.answers.unallowed.extend(nobody);
         let all = &self.editor.answers.unallowed;
         done.unallowed = all.get(self.told_unallowed..).unwrap_or_default().to_vec();
         self.told_unallowed = all.len();
@@ -583,47 +572,5 @@ impl Stage {
             }
         }
         misses
-    }
-}
-
-/// The URI of an absolute path.
-fn uri(path: &Path) -> String {
-    Url::from_file_path(path).map(String::from).unwrap_or_default()
-}
-
-fn map_texts(value: Value, change: &dyn Fn(&str) -> String) -> Value {
-    match value {
-        Value::String(text) => Value::String(change(&text)),
-        Value::Array(list) => list.into_iter().map(|one| map_texts(one, change)).collect(),
-        Value::Object(fields) => {
-            Value::Object(fields.into_iter().map(|(key, one)| (change(&key), map_texts(one, change))).collect())
-        }
-        other => other,
-    }
-}
-
-/// A result without what differs from run to run.
-fn without_times(value: &mut Value) {
-    match value {
-        Value::Array(list) => list.iter_mut().for_each(without_times),
-        Value::Object(fields) => {
-            fields.retain(|key, value| key != "waitedMs" && !(key == "timing" && value.is_object()));
-            fields.values_mut().for_each(without_times);
-        }
-        _ => {}
-    }
-}
-
-/// Puts settings over others, group by group; what is allowed is added.
-fn merge(base: &mut Value, over: &Value) {
-    let (Value::Object(base), Value::Object(over)) = (base, over) else { return };
-    for (key, value) in over {
-        match (base.get_mut(key), value) {
-            (Some(inner @ Value::Object(_)), Value::Object(_)) => merge(inner, value),
-            (Some(Value::Array(list)), Value::Array(more)) if key == "allow" => list.extend(more.iter().cloned()),
-            _ => {
-                base.insert(key.clone(), value.clone());
-            }
-        }
     }
 }

@@ -97,20 +97,17 @@ fn prepared(common: &Common, words: &FakeEditor) -> Result<(Setup, Launch), Stri
     let trusted: Vec<String> =
         trusted.filter_map(|folder| Url::from_file_path(folder).ok()).map(String::from).collect();
     settings.insert("trusted".to_owned(), json!(trusted));
-    let launch = match words.program.split_first() {
-        Some((program, args)) => {
-            let found = process::find(program, &[]).ok_or_else(|| format!("there is no program `{program}`"))?;
-            Launch { program: found, args: args.to_vec(), dir: Some(root.clone()), ..Launch::default() }
+    let launch = if let Some((program, args)) = words.program.split_first() {
+        let found = process::find(program, &[]).ok_or_else(|| format!("there is no program `{program}`"))?;
+        Launch { program: found, args: args.to_vec(), dir: Some(root.clone()), ..Launch::default() }
+    } else {
+        let program = own_program().ok_or("this program cannot be found, to be started once more")?;
+        let mut args = vec!["--ephemeral".to_owned()];
+        if let Some(settings) = &common.settings {
+            let settings = std::path::absolute(settings).unwrap_or_else(|_| settings.clone());
+            args.extend(["--settings".to_owned(), settings.to_string_lossy().into_owned()]);
         }
-        None => {
-            let program = own_program().ok_or("this program cannot be found, to be started once more")?;
-            let mut args = vec!["--ephemeral".to_owned()];
-            if let Some(settings) = &common.settings {
-                let settings = std::path::absolute(settings).unwrap_or_else(|_| settings.clone());
-                args.extend(["--settings".to_owned(), settings.to_string_lossy().into_owned()]);
-            }
-            Launch { program, args, dir: Some(root.clone()), ..Launch::default() }
-        }
+        Launch { program, args, dir: Some(root.clone()), ..Launch::default() }
     };
     let setup = Setup {
         root,

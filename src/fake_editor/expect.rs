@@ -330,9 +330,17 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// A text whose line ends can be told apart.
-fn visible(text: &str) -> String {
-    text.replace('\r', "\\r").replace('\u{feff}', "\\u{feff}")
+/// A text in which everything can be seen, and nothing reaches a terminal as a command: only LF and tabs stay as they are.
+pub(super) fn visible(text: &str) -> String {
+    let hidden = |c: char| c == '\u{feff}' || (c.is_control() && !matches!(c, '\n' | '\t'));
+    text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
+        if hidden(c) {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+        out
+    })
 }
 
 /// What is there, and how it differs from what was expected.

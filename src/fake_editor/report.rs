@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
+use super::expect::visible;
 use super::play::{Cut, Outcome, Played, Trouble};
 use super::script::{Fault, Line};
 
@@ -50,7 +51,7 @@ pub fn human(script: &str, outcome: &Outcome) -> String {
     if let Some(content) = outcome.content().filter(|_| !outcome.is_ok()) {
         let _ = writeln!(text, "       the answer was: {}", content.trim_end().replace('\n', "\n         "));
     }
-    text
+    visible(&text)
 }
 
 /// A script for a person, when it is over.

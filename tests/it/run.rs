@@ -227,7 +227,25 @@ fn failures_are_told_to_those_who_read_xml() {
     assert_eq!(output.status.code(), Some(1));
     let xml = std::fs::read_to_string(&junit).unwrap();
     assert!(xml.chars().all(|c| c == '\n' || !c.is_control()), "{xml:?}");
-    expect_test::expect![[""]].assert_eq(&xml);
+    expect_test::expect![[r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <testsuites name="ropewalk run" tests="3" failures="1" errors="1">
+          <testsuite name="standard input" tests="3" failures="1" errors="1" skipped="1">
+            <testcase classname="standard input" name="a &lt;b&gt; &amp; &quot;c&quot; "><failure message="standard input:2: expect: text">standard input:2: expect: text
+          expected: &quot;\0\n&quot;
+          there is: &quot;\u{1b}[0m&lt;&amp;&gt;\n&quot;
+                  --- a/text
+                  +++ b/text
+                  @@ -1 +1 @@
+                  -\u{0}
+                  +\u{1b}[0m&lt;&amp;&gt;
+        </failure></testcase>
+            <testcase classname="standard input" name="broken"><error message="standard input:3: undo in a.txt: there is nothing to undo in `a.txt`">standard input:3: undo in a.txt: there is nothing to undo in `a.txt`
+        </error></testcase>
+            <testcase classname="standard input" name="never"><skipped/></testcase>
+          </testsuite>
+        </testsuites>
+    "#]].assert_eq(&xml);
 }
 
 #[test]

@@ -256,7 +256,7 @@ mod tests {
     fn check(script: &str, expected: &Expect) {
         let told = match parse(script) {
             Ok(lines) => format!("{} steps", lines.len()),
-            Err(faults) => faults.iter().map(|fault| format!("{}: {}\n", fault.line, fault.why)).collect(),
+            Err(faults) => crate::fake_editor::report::human_faults("script", &faults),
         };
         expected.assert_eq(&told);
     }
@@ -279,29 +279,29 @@ mod tests {
              {\"editor\": {\"manner\": \"eglot\"}}\n{\"call\": {\"name\": \"ls\", \"as\": \"x\"}}\n\
              {\"call\": {\"name\": \"ls\", \"as\": \"x\"}}\n{\"expect\": {\"pointers\": {\"a\": 1}}}\n",
             &expect![[r#"
-                1: there is no step `opne` (is `open` meant?); there are: answer, await, call, calls, cancel, change, close, diagnostics, editor, expect, notify, open, redo, release, reply, request, save, session, settings, settle, trust, type, undo, until, write-disk
-                2: no JSON object: expected ident at column 2
-                3: a step does one thing, and this has both `open` and `close`; write two lines
-                4: `open`: unknown field `pth`, expected one of `path`, `uri`, `text`, `languageId`
-                5: `type` does not say where: `at`, `after`, `before` or `"end": true`
-                6: there is no call `c9` before this line (labels are given by `"as": ...`)
-                7: `expect` expects nothing
-                8: `expect`: `text` is about a document; say which by `path`
-                9: `contentMatches` is no regular expression: regex parse error:
+                script:1: there is no step `opne` (is `open` meant?); there are: answer, await, call, calls, cancel, change, close, diagnostics, editor, expect, notify, open, redo, release, reply, request, save, session, settings, settle, trust, type, undo, until, write-disk
+                script:2: no JSON object: expected ident at column 2
+                script:3: a step does one thing, and this has both `open` and `close`; write two lines
+                script:4: `open`: unknown field `pth`, expected one of `path`, `uri`, `text`, `languageId`
+                script:5: `type` does not say where: `at`, `after`, `before` or `"end": true`
+                script:6: there is no call `c9` before this line (labels are given by `"as": ...`)
+                script:7: `expect` expects nothing
+                script:8: `expect`: `text` is about a document; say which by `path`
+                script:9: `contentMatches` is no regular expression: regex parse error:
                     (
                     ^
                 error: unclosed group
-                10: which editor it is, and what it can do, is said before everything else
-                12: there is a call `x` already
-                13: `a` is no JSON pointer; one begins with `/`
+                script:10: which editor it is, and what it can do, is said before everything else
+                script:12: there is a call `x` already
+                script:13: `a` is no JSON pointer; one begins with `/`
             "#]],
         );
-        check("// nothing\n", &expect![["1: there is no step in it\n"]]);
+        check("// nothing\n", &expect![["script:1: there is no step in it\n"]]);
         check(
             "{\"name\": \"x\"}",
-            &expect![[r#"
-            1: it says nothing to do; a step is one of: answer, await, call, calls, cancel, change, close, diagnostics, editor, expect, notify, open, redo, release, reply, request, save, session, settings, settle, trust, type, undo, until, write-disk
-        "#]],
+            &expect![[r"
+            script:1: it says nothing to do; a step is one of: answer, await, call, calls, cancel, change, close, diagnostics, editor, expect, notify, open, redo, release, reply, request, save, session, settings, settle, trust, type, undo, until, write-disk
+        "]],
         );
     }
 }

@@ -29,6 +29,7 @@ const RANKS: &[(&str, u8)] = &[
     ("dispatch", 6),
     ("server", 7),
     ("fake_server", 7),
+    ("fake_editor", 7),
     ("bridge", 7),
     ("main", 8),
     ("cli", 8),

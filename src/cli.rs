@@ -3,8 +3,10 @@
 pub(crate) mod call;
 pub(crate) mod desk;
 pub(crate) mod doctor;
+pub(crate) mod fake_editor;
 pub(crate) mod fake_server;
 pub(crate) mod mcp;
+pub(crate) mod run;
 pub(crate) mod scenario;
 pub(crate) mod show;
 
@@ -57,8 +59,8 @@ pub(crate) struct Common {
     #[arg(long, global = true, value_name = "FOLDER")]
     pub(crate) state: Option<PathBuf>,
     /// Read your own settings and the folders that you trust from this file, which has to be there, instead of
-    /// `ropewalk/settings.json` in the system's place for settings (`doctor` tells where that is). `try`, `call` and `tools`
-    /// read it only where it is named.
+    /// `ropewalk/settings.json` in the system's place for settings (`doctor` tells where that is). `try`, `call`, `run` and
+    /// `tools` read it only where it is named.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) settings: Option<PathBuf>,
 }
@@ -74,14 +76,21 @@ pub(crate) enum Command {
     ///
     /// Exit codes: 0 ok, 1 the tool failed, 2 usage, 3 denied or would ask, 6 conflict, 124 deadline, 130 cancelled.
     Call(call::Call),
+    /// Play scripts of steps, an editor and a sidecar in one process, and say whether what they expect is so.
+    ///
+    /// Exit codes: 0 ok, 1 an expectation is not so, 2 usage or a script that cannot be read, 3 a call was asked about and
+    /// nothing allowed it, 124 deadline, 130 interrupted.
+    Run(run::Run),
     /// Serve the tools to a client of MCP over standard input and output: on the disk, or (`--connect`) in the editor.
     Mcp(mcp::Mcp),
     /// List the tools.
     Tools(Tools),
-    /// Print the JSON Schemas of the protocol, and that of the fake server's script.
+    /// Print the JSON Schemas of the protocol, and those of a line of a script and of the fake server's script.
     Schema,
     /// Tell which language servers are found, what is trusted, and how to get the rest; or what a folder could run.
     Doctor(doctor::Doctor),
+    /// Play an editor that is driven by steps on standard input, with a sidecar as its child: for tests in any language.
+    FakeEditor(fake_editor::FakeEditor),
     /// Play a language server that behaves, or misbehaves, as a script says: for tests of what talks to servers.
     FakeServer(fake_server::FakeServer),
 }
@@ -99,7 +108,8 @@ pub(crate) struct Tools {
 /// A thread of its own writes it, and lines that it cannot get rid of are dropped: nobody may be reading our standard
 /// error, and neither a full pipe nor a closed one may stop or end us.
 pub(crate) fn log_to(file: Option<&Path>) -> std::io::Result<WorkerGuard> {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    // What the library for MCP warns of is what the other side did, message by message; what matters of that we tell.
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn,rmcp=off"));
     let (writer, guard) = match file {
         Some(file) => tracing_appender::non_blocking(ports::append_to(file)?),
         None => tracing_appender::non_blocking(std::io::stderr()),
@@ -220,9 +230,10 @@ pub(crate) async fn tools(common: &Common, tools: &Tools) -> u8 {
     0
 }
 
-/// Prints the JSON Schemas of the protocol, and that of the fake server's script.
+/// Prints the JSON Schemas of the protocol, and those of a line of a script and of the fake server's script.
 pub(crate) fn schema() -> u8 {
     let mut schemas = server::protocol::schemas();
+    schemas["runLine"] = ropewalk::fake_editor::schema();
     schemas["fakeServerScript"] = ropewalk::fake_server::schema();
     say(&format!("{}\n", serde_json::to_string_pretty(&schemas).unwrap_or_default()));
     0

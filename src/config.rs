@@ -27,7 +27,7 @@ pub use formatter::{FormatterMode, FormatterSettings};
 pub use hooks::{Hook, HookSettings, OnFailure};
 pub use json::object;
 pub use mcp::{McpCommand, McpServer, McpSettings, McpTools};
-pub use own::{Own, OwnFile, Text as OwnText};
+pub use own::{Own, OwnFile, OwnWatch};
 pub use parse::Remark;
 pub use permissions::{GuardSettings, Mode, PermissionSettings};
 pub use scope::{USER_ONLY, UserOnly};

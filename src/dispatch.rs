@@ -92,6 +92,7 @@ use crate::tools;
 use crate::workspace::Workspace;
 use crate::workspace::checkpoints::By;
 
+pub(crate) use approve::said;
 use approve::{Approvals, Asking};
 use batch::Member;
 use call::{AppliedPart, Timing};

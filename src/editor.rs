@@ -442,21 +442,33 @@ pub struct ToolsChanged {
 /// Hears news in the moment it is told, and must only put it on a queue. Answers whether it was for the ear alone.
 pub type Ear = Box<dyn Fn(&News) -> bool + Send + Sync>;
 
-/// What we may ask of the editor. Each question has a deadline of its own, except those a person answers.
+/// What we may ask of the editor. Each question has a deadline of its own, except those a person answers. What an editor
+/// is not made for is [`AskError::Unsupported`].
 #[async_trait]
 pub trait Editor: Send + Sync + 'static {
     /// What it declared.
-    fn abilities(&self) -> Abilities;
+    fn abilities(&self) -> Abilities {
+        Abilities::default()
+    }
     /// Asks for an edit of an open document.
-    async fn apply_edit(&self, edit: ApplyEdit, deadline: Duration) -> Result<EditReply, AskError>;
+    async fn apply_edit(&self, edit: ApplyEdit, deadline: Duration) -> Result<EditReply, AskError> {
+        let _ = (edit, deadline);
+        Err(AskError::Unsupported)
+    }
     /// Asks for the text of a document as it is now.
-    async fn resync(&self, uri: &str, deadline: Duration) -> Result<Resync, AskError>;
+    async fn resync(&self, uri: &str, deadline: Duration) -> Result<Resync, AskError> {
+        let _ = (uri, deadline);
+        Err(AskError::Unsupported)
+    }
     /// Whether there is a way to ask a person for consent.
     fn can_approve(&self) -> bool {
         self.abilities().approve
     }
     /// Asks a person for consent, by `ropewalk/approve` or, where only that is declared, a message with buttons.
-    async fn approve(&self, params: ApproveParams) -> Result<ApproveResult, AskError>;
+    async fn approve(&self, params: ApproveParams) -> Result<ApproveResult, AskError> {
+        let _ = params;
+        Err(AskError::Unsupported)
+    }
     /// Whether there is a way to ask a person anything.
     fn can_ask(&self) -> bool {
         self.abilities().ask
@@ -468,7 +480,10 @@ pub trait Editor: Send + Sync + 'static {
         Err(AskError::Unsupported)
     }
     /// Asks for the diagnostics of a document, raw; they come as ordinary forwarded diagnostics.
-    async fn pull_diagnostics(&self, uri: &str, deadline: Duration) -> Result<(), AskError>;
+    async fn pull_diagnostics(&self, uri: &str, deadline: Duration) -> Result<(), AskError> {
+        let _ = (uri, deadline);
+        Err(AskError::Unsupported)
+    }
     /// From now on this ear hears all that is told, before the editor does. Only the first one counts; where nothing is
     /// told to anybody, it hears nothing.
     fn overhear(&self, ear: Ear) {

@@ -19,6 +19,7 @@ use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use act::End;
+pub(crate) use rules::Patterns;
 pub use script::Script;
 
 use crate::ports::Ports;

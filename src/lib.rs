@@ -26,6 +26,7 @@
 //! | [`dispatch`] | 6 | the life of a call, in one straight line |
 //! | [`server`] | 7 | the front: LSP and our own methods over stdio |
 //! | [`bridge`] | 7 | our tools for clients of MCP: over a pipe, or joined to an editor's sidecar by a socket |
+//! | [`fake_editor`] | 7 | an editor by a script, for runs of it and for tests of what talks to editors |
 //! | [`fake_server`] | 7 | a language server by a script, for tests of what talks to servers |
 //!
 //! A message flows one way: bytes, `server::ordered`, then either the workspace at once (text sync) or dispatch, a tool,
@@ -35,6 +36,7 @@ pub mod bridge;
 pub mod config;
 pub mod dispatch;
 pub mod editor;
+pub mod fake_editor;
 pub mod fake_server;
 pub mod jobs;
 pub mod languages;

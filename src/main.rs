@@ -34,9 +34,11 @@ fn main() -> ExitCode {
             Command::Serve => cli::serve(&arguments.common).await,
             Command::Try(show) => cli::show::run(&arguments.common, show).await,
             Command::Call(call) => cli::call::run(&arguments.common, call).await,
+            Command::Run(words) => cli::run::run(&arguments.common, words).await,
             Command::Mcp(words) => cli::mcp::run(&arguments.common, words).await,
             Command::Tools(tools) => cli::tools(&arguments.common, &tools).await,
             Command::Schema => cli::schema(),
+            Command::FakeEditor(words) => cli::fake_editor::run(&arguments.common, words).await,
             Command::FakeServer(words) => cli::fake_server::run(words).await,
             Command::Doctor(doctor) => cli::doctor::run(&arguments.common, &doctor).await,
         }

@@ -6,9 +6,14 @@
 
 mod codec;
 mod peer;
+mod values;
 
 pub use codec::{Decoder, FrameError, encode};
 pub use peer::{CallError, Fault, Handler, OnItsWay, Peer, Unsent};
+pub use values::more_values_than;
+
+/// A message of MCP holds at most so many values: what is made of one takes a hundred bytes and more.
+pub const MOST_VALUES: usize = 500_000;
 
 /// The largest frame that is read, in bytes; a longer one ends the connection.
 pub const MAX_FRAME: usize = 64 * 1024 * 1024;

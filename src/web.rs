@@ -20,4 +20,4 @@ pub use client::{Client, Fetched, Guide, Halt, Lookup, Proxy, Reply, SystemLooku
 pub use course::{Course, MOST_REDIRECTS, Next};
 pub use request::{Method, Request, headers};
 pub use target::{Origin, Refused, Step, Target, checked, follow, parse};
-pub use wire::Http;
+pub use wire::{Http, causes};

@@ -374,7 +374,7 @@ impl ServerHandler for Client {
             let why = "`tools/call` needs `name`, a string, and `arguments`, an object (or none).";
             return Err(ErrorData::invalid_params(why, None));
         }
-        let why = format!("There is no method `{}` here.", crate::permissions::visible(&request.method));
+        let why = format!("There is no method `{}` here.", words::word(&request.method));
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, why, None))
     }
 }

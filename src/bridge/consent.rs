@@ -155,7 +155,7 @@ impl Answers {
             }
             Consent::Deny => {
                 let said = decision.and_then(|decision| decision.feedback);
-                let said = said.map_or_else(String::new, |said| format!(" They said: {said}"));
+                let said = crate::dispatch::said(said.as_deref());
                 Err(format!(
                     "The user did not let you into the editor; nothing was run.{said} Do not try again by yourself: to be \
                      asked anew they have to start this connection again."
@@ -203,11 +203,10 @@ fn question(who: &Who, session: &str) -> ApproveParams {
 mod tests {
     use super::*;
     use std::collections::VecDeque;
-    use std::time::Duration;
 
     use async_trait::async_trait;
 
-    use crate::editor::{Abilities, Absent, ApplyEdit, ApproveDecision, ApproveResult, EditReply, News, Resync};
+    use crate::editor::{Abilities, Absent, ApproveDecision, ApproveResult, News};
 
     fn other(program: &str, arguments: &[&str], parent: Option<u32>) -> Other {
         let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
@@ -253,14 +252,6 @@ mod tests {
             Abilities { approve: true, ..Abilities::default() }
         }
 
-        async fn apply_edit(&self, _: ApplyEdit, _: Duration) -> Result<EditReply, AskError> {
-            Err(AskError::Unsupported)
-        }
-
-        async fn resync(&self, _: &str, _: Duration) -> Result<Resync, AskError> {
-            Err(AskError::Unsupported)
-        }
-
         async fn approve(&self, params: ApproveParams) -> Result<ApproveResult, AskError> {
             let answer = self.0.lock().unwrap().pop_front().expect("asked too often");
             let decisions = answer.into_iter().map(|decision| ApproveDecision {
@@ -270,10 +261,6 @@ mod tests {
                 feedback: Some("not today".into()),
             });
             Ok(ApproveResult { decisions: decisions.collect() })
-        }
-
-        async fn pull_diagnostics(&self, _: &str, _: Duration) -> Result<(), AskError> {
-            Err(AskError::Unsupported)
         }
 
         fn tell(&self, _: News) {}

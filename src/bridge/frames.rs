@@ -18,6 +18,7 @@ use tokio::sync::Notify;
 use tracing::{debug, warn};
 
 use crate::ports::Clock;
+use crate::rpc::{MOST_VALUES, more_values_than};
 
 /// A message is at most so long (bytes).
 const LONGEST_MESSAGE: usize = 16 << 20;
@@ -183,13 +184,18 @@ fn parse(line: &[u8]) -> Line {
         Ok(message) => Line::Message(Box::new(message)),
         Err(fault) => {
             let value = serde_json::from_slice::<Value>(line).ok();
-            let id = value.as_ref().and_then(|value| serde_json::from_value(value.get("id")?.clone()).ok());
-            let request = value.as_ref().is_some_and(|value| value.get("method").is_some());
+            let id = value.as_ref().and_then(|value| value.get("id"));
+            let request = id.is_some() && value.as_ref().is_some_and(|value| value.get("method").is_some());
             // What has no id, or is an answer that cannot be read, is not answered: two sides that answer each other's
             // garbage never end.
-            let answer = id.filter(|_| request).map(|id| {
-                let why = format!("The request cannot be read: {fault}");
-                Box::new(JsonRpcMessage::error(ErrorData::invalid_request(why, None), Some(id)))
+            let answer = request.then(|| {
+                let id = id.and_then(|id| serde_json::from_value(id.clone()).ok());
+                let why = if id.is_some() {
+                    format!("The request cannot be read: {fault}")
+                } else {
+                    "The id of a request has to be a whole number or a string.".to_owned()
+                };
+                Box::new(JsonRpcMessage::error(ErrorData::invalid_request(why, None), id))
             });
             Line::Not(answer)
         }
@@ -254,6 +260,11 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for Lines<R> {
                 self.order.hung_up();
                 return None;
             };
+            if more_values_than(&line, MOST_VALUES) {
+                warn!("a client of MCP sent a message that holds too much; its connection ends");
+                self.order.hung_up();
+                return None;
+            }
             match parse(&line) {
                 Line::Blank => {}
                 Line::Not(answer) => {
@@ -333,7 +344,8 @@ mod tests {
         let (mut lines, writing) = over(input, output, Arc::new(SystemClock), Arc::new(Seen::default()));
         let writing = tokio::spawn(writing);
         let odd = json!({ "jsonrpc": "2.0", "id": 9, "method": 7 });
-        let sent = format!("{}\r\n\n{{garbage\n{odd}\n{}{}", ping(1).trim_end(), call(2, "no"), ping(3));
+        let half = json!({ "jsonrpc": "2.0", "id": 2.5, "method": "ping" });
+        let sent = format!("{}\r\n\n{{garbage\n{odd}\n{half}\n{}{}", ping(1).trim_end(), call(2, "no"), ping(3));
         client.write_all(sent.as_bytes()).await.unwrap();
         for expected in [1, 3] {
             let message = lines.receive().await.unwrap();
@@ -346,9 +358,9 @@ mod tests {
         let mut reader = BufReader::new(client).lines();
         while let Some(line) = reader.next_line().await.unwrap() {
             let answer: Value = serde_json::from_str(&line).unwrap();
-            answers.push((answer["id"].as_i64().unwrap(), answer["error"]["code"].as_i64().unwrap()));
+            answers.push((answer["id"].as_i64(), answer["error"]["code"].as_i64().unwrap()));
         }
-        assert_eq!(answers, [(9, -32600), (2, -32600)]);
+        assert_eq!(answers, [(Some(9), -32600), (None, -32600), (Some(2), -32600)]);
     }
 
     #[tokio::test]
@@ -375,7 +387,8 @@ mod tests {
 
     #[tokio::test]
     async fn much_garbage_and_endless_lines_end_it() {
-        for sent in ["x\n".repeat(40), "x".repeat(LONGEST_MESSAGE + 2 * PIECE)] {
+        let values = format!("[{}1]\n", "1,".repeat(MOST_VALUES));
+        for sent in ["x\n".repeat(40), "x".repeat(LONGEST_MESSAGE + 2 * PIECE), values] {
             let (mut client, server) = tokio::io::duplex(1 << 20);
             let (input, output) = tokio::io::split(server);
             let (mut lines, _writing) = over(input, output, Arc::new(SystemClock), Arc::new(Seen::default()));

@@ -8,11 +8,12 @@ use serde_json::{Value, json};
 
 use crate::dispatch::CallParams;
 use crate::dispatch::call::DecisionKind;
-use crate::permissions::visible;
 use crate::server::Rooms;
 use crate::server::protocol::DidChangeContextParams;
 use crate::text::{Encoding, Range, Text};
 use crate::workspace::documents::Snapshot;
+
+use super::words::word;
 
 /// What is selected.
 pub(super) const SELECTION: &str = "ropewalk://context/selection";
@@ -40,10 +41,8 @@ pub(super) struct Shown {
 }
 
 fn not_found(uri: &str) -> ErrorData {
-    let why = format!(
-        "`{}` is no document that is open in the editor; other files are read by the tool `read`.",
-        visible(uri)
-    );
+    let uri = word(uri);
+    let why = format!("`{uri}` is no document that is open in the editor; other files are read by the tool `read`.");
     ErrorData::resource_not_found(why, Some(json!({ "uri": uri })))
 }
 

@@ -1,5 +1,17 @@
 //! What we say to models and people who are at the other end of MCP. Pure.
 
+use crate::permissions::visible;
+
+/// A word of a client's is shown up to so many characters.
+const LONGEST_WORD: usize = 200;
+
+/// A word of a client's, as it is shown to it again: all that is in it, and not for ever.
+pub(super) fn word(text: &str) -> String {
+    let shown: String = text.chars().take(LONGEST_WORD).collect();
+    let more = if shown.len() < text.len() { "..." } else { "" };
+    format!("{}{more}", visible(&shown))
+}
+
 /// What a model should know of us before its first call.
 pub(super) fn instructions(editor: bool) -> String {
     let place = if editor {
@@ -16,4 +28,22 @@ pub(super) fn instructions(editor: bool) -> String {
          first. Some calls wait for the user's consent; a refusal says why. What was cut from a long result is there in \
          full through `output`."
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_shown_whole_or_cut() {
+        let long = "é".repeat(LONGEST_WORD);
+        for (text, shown) in [
+            ("", String::new()),
+            ("a\u{202e}b", "a\\u{202e}b".to_owned()),
+            (&long, long.clone()),
+            (&format!("{long}x"), format!("{long}...")),
+        ] {
+            assert_eq!(word(text), shown);
+        }
+    }
 }

@@ -50,7 +50,8 @@ pub struct McpServer {
     /// Variables that it gets on top of a scrubbed environment. `${NAME}` and `${NAME:-default}` are filled in here, in
     /// `args`, `url` and `headers`.
     pub env: BTreeMap<String, String>,
-    /// Where it runs; absent: in the first workspace folder.
+    /// Where it runs; absent: in the folder whose file names it; of the user's settings: in the first workspace folder if
+    /// that is trusted, else at home.
     pub cwd: Option<String>,
     /// Where it is spoken to by streamable HTTP.
     #[serde(alias = "httpUrl", alias = "serverUrl")]

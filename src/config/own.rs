@@ -6,6 +6,7 @@ use std::io;
 use std::path::PathBuf;
 
 use serde_json::Value;
+use tracing::info;
 
 use super::json::object;
 use super::{Remark, Settings};
@@ -45,6 +46,33 @@ impl Text {
     }
 }
 
+/// The file as it was looked at last.
+#[derive(Debug)]
+pub struct OwnWatch {
+    file: OwnFile,
+    seen: Option<Text>,
+}
+
+impl OwnWatch {
+    /// It was never looked at yet.
+    pub fn new(file: OwnFile) -> OwnWatch {
+        OwnWatch { file, seen: None }
+    }
+
+    /// What it says, where it is another text than when it was looked at last. `before`: the settings that it made then.
+    /// Blocking.
+    pub fn look(&mut self, disk: &dyn Disk, before: &Settings) -> Option<Own> {
+        let text = self.file.text(disk);
+        if self.seen.as_ref() == Some(&text) {
+            return None;
+        }
+        let says = self.file.says(&text, disk).after(before);
+        info!(file = %self.file.path.display(), fault = says.fault, "the user's own settings");
+        self.seen = Some(text);
+        Some(says)
+    }
+}
+
 /// What it says.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Own {
@@ -61,7 +89,7 @@ pub struct Own {
 impl Own {
     /// Rules that held back before are not lost by a fault: they hold until it is mended.
     #[must_use]
-    pub fn after(mut self, before: &Settings) -> Own {
+    fn after(mut self, before: &Settings) -> Own {
         if self.fault.is_some() {
             self.settings.permissions.keep_rules(&before.permissions);
         }

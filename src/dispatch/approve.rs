@@ -178,7 +178,7 @@ impl Dispatch {
                 log(call, &proposal.outline, "deny", "person");
                 return Err(denied(format!(
                     "A person said no to this call.{} Do not try the same another way; ask, or go on without it.",
-                    quoted(feedback)
+                    said(feedback)
                 )));
             }
             Consent::Session | Consent::Always
@@ -277,8 +277,14 @@ pub(super) fn exact(call: &Call<'_>, outline: &Outline) -> String {
     fingerprint(call.entry.traits().name, &call.arguments, &outline.targets())
 }
 
-fn quoted(feedback: Option<&str>) -> String {
-    feedback.map(|words| format!(" They said: {words}")).unwrap_or_default()
+/// What a person said to their no, as a sentence after another one.
+pub(crate) fn said(feedback: Option<&str>) -> String {
+    let words = feedback.map_or("", str::trim);
+    match words.chars().next_back() {
+        None => String::new(),
+        Some('.' | '!' | '?') => format!(" They said: {words}"),
+        Some(_) => format!(" They said: {words}."),
+    }
 }
 
 /// Whether a person consented to calls like this one before, and the next is covered by that.
@@ -291,7 +297,7 @@ pub(super) fn remembered(call: &Call<'_>, outline: &Outline) -> Option<ToolError
     let feedback = call.context.session.denied(&exact(call, outline))?;
     Some(denied(format!(
         "A person said no to exactly this before.{} It was not asked about again; do something else, or ask them.",
-        quoted(feedback.as_deref())
+        said(feedback.as_deref())
     )))
 }
 

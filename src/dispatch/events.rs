@@ -138,10 +138,8 @@ fn detail(told: &Told) -> Value {
 mod tests {
     use std::sync::{Mutex, PoisonError};
 
-    use async_trait::async_trait;
-
     use super::*;
-    use crate::editor::{Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, EditReply, Resync};
+    use crate::editor::Abilities;
     use crate::ports::SystemClock;
 
     /// An editor that only listens, and may have much that it has not read.
@@ -157,26 +155,9 @@ mod tests {
         }
     }
 
-    #[async_trait]
     impl Editor for Listener {
         fn abilities(&self) -> Abilities {
             Abilities { events: true, ..Abilities::default() }
-        }
-
-        async fn apply_edit(&self, _: ApplyEdit, _: Duration) -> Result<EditReply, AskError> {
-            Err(AskError::Unsupported)
-        }
-
-        async fn resync(&self, _: &str, _: Duration) -> Result<Resync, AskError> {
-            Err(AskError::Unsupported)
-        }
-
-        async fn approve(&self, _: ApproveParams) -> Result<ApproveResult, AskError> {
-            Err(AskError::Unsupported)
-        }
-
-        async fn pull_diagnostics(&self, _: &str, _: Duration) -> Result<(), AskError> {
-            Err(AskError::Unsupported)
         }
 
         fn tell(&self, news: News) {

@@ -13,7 +13,7 @@ const HUGE: usize = 1_000_000;
 
 /// The script's patterns, ready to use.
 #[derive(Debug, Clone)]
-pub(super) struct Patterns {
+pub(crate) struct Patterns {
     rules: Vec<(Rule, Regex)>,
     names: Option<NamePatterns>,
     pub(super) formatting: Vec<(Regex, String)>,
@@ -112,6 +112,16 @@ impl Patterns {
                 .collect::<Result<_, String>>()?,
             odd: script.diagnostics.odd.clone(),
         })
+    }
+
+    /// The patterns of these rules alone.
+    pub(crate) fn of_rules(rules: &[Rule]) -> Result<Patterns, String> {
+        Patterns::of(&Script { rules: rules.to_vec(), ..Script::default() })
+    }
+
+    /// The problems of a text by itself.
+    pub(crate) fn found(&self, text: &Text, encoding: Encoding) -> Vec<Value> {
+        self.by_rules(text, false, encoding)
     }
 
     /// Whether anything is found in a text as it is in memory, so that a change is worth a check: always, unless every

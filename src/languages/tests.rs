@@ -26,7 +26,7 @@ use super::hub::Finding;
 use super::known::Server;
 use super::verdict::Verdict;
 use super::*;
-use crate::editor::{Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, EditReply, News, Resync};
+use crate::editor::{Abilities, AskError, News};
 use crate::rpc::{Decoder, encode};
 use crate::text::LineBreaks;
 use crate::workspace::Key;
@@ -40,18 +40,6 @@ struct Notebook(Mutex<Vec<String>>, Mutex<Vec<Value>>);
 impl Editor for Notebook {
     fn abilities(&self) -> Abilities {
         Abilities { diagnostics: true, ..Abilities::default() }
-    }
-
-    async fn apply_edit(&self, _: ApplyEdit, _: Duration) -> Result<EditReply, AskError> {
-        Err(AskError::Unsupported)
-    }
-
-    async fn resync(&self, _: &str, _: Duration) -> Result<Resync, AskError> {
-        Err(AskError::Unsupported)
-    }
-
-    async fn approve(&self, _: ApproveParams) -> Result<ApproveResult, AskError> {
-        Err(AskError::Unsupported)
     }
 
     async fn pull_diagnostics(&self, uri: &str, _: Duration) -> Result<(), AskError> {

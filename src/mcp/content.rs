@@ -34,7 +34,7 @@ pub(super) fn outcome(server: &str, answer: &Value, images: bool) -> Outcome {
         shown.content.clear();
         shown.push(Content::text(match &structured {
             Some(value) => serde_json::to_string_pretty(value).unwrap_or_default(),
-            None if answer.get("content").is_none() => {
+            None if !answer["content"].is_array() => {
                 format!("(an answer of another form: {})", clean::line(&answer.to_string(), WORD))
             }
             None => "(it answered nothing)".to_owned(),
@@ -305,6 +305,12 @@ mod tests {
             &expect![[r"
                 (it answered nothing)
             "]],
+        );
+        check(
+            &json!({ "content": "no list" }),
+            &expect![[r#"
+                (an answer of another form: {"content":"no list"})
+            "#]],
         );
         check(
             &json!({ "toolResult": 1 }),

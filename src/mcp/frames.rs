@@ -14,6 +14,8 @@ use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::warn;
 
+use crate::rpc::{MOST_VALUES, more_values_than};
+
 /// A line is at most so long (bytes).
 pub(super) const LONGEST_LINE: usize = 16 * 1024 * 1024;
 
@@ -41,8 +43,8 @@ pub(super) struct Faults {
     in_row: usize,
     /// The beginning of the last one.
     pub last: String,
-    /// Lines that were too long.
-    pub too_long: usize,
+    /// Lines that were too long, or held too much.
+    pub too_large: usize,
     /// Why it is not listened to any more.
     pub given_up: Option<String>,
 }
@@ -59,13 +61,13 @@ impl Health {
 
     /// The same in words, if there is anything.
     pub(super) fn words(&self) -> Option<String> {
-        let Faults { malformed, last, too_long, given_up, .. } = self.now();
+        let Faults { malformed, last, too_large, given_up, .. } = self.now();
         let mut said: Vec<String> = given_up.into_iter().collect();
         if malformed > 0 {
             said.push(format!("{malformed} lines were no messages, the last one {last:?}"));
         }
-        if too_long > 0 {
-            said.push(format!("{too_long} lines were longer than {LONGEST_LINE} bytes"));
+        if too_large > 0 {
+            said.push(format!("{too_large} lines were longer than {LONGEST_LINE} bytes or held too many values"));
         }
         (!said.is_empty()).then(|| said.join("; "))
     }
@@ -85,6 +87,11 @@ impl Health {
             faults.given_up = Some(format!("it wrote {MOST_MALFORMED} lines in a row that are no messages"));
         }
         over
+    }
+
+    fn too_large(&self, server: &str) {
+        warn!(server, "an MCP server wrote a line that is too large");
+        self.note(|faults| faults.too_large += 1);
     }
 
     fn note(&self, change: impl FnOnce(&mut Faults)) {
@@ -174,36 +181,49 @@ async fn read(
     health: Health,
 ) {
     loop {
-        let line = match next_line(&mut reader, LONGEST_LINE).await {
-            Ok(Some(Line::Whole(line))) => line,
+        // Told as soon as it is known: the end of such a line may never come.
+        let read = next_line(&mut reader, LONGEST_LINE, || health.too_large(&server)).await;
+        let (head, tail, why) = match &read {
             Ok(Some(Line::TooLong { head, tail })) => {
-                warn!(server, "an MCP server wrote a line that is too long");
-                health.note(|faults| faults.too_long += 1);
-                // Nobody waits for what will not come.
-                let instead = answered(&head, &tail).map(|id| {
-                    let why = format!("its answer was longer than {LONGEST_LINE} bytes, and was not read");
-                    JsonRpcMessage::error(ErrorData::internal_error(why, None), Some(id))
-                });
-                if let Some(instead) = instead
-                    && sender.send(instead).await.is_err()
-                {
-                    return;
-                }
-                continue;
+                (&head[..], &tail[..], format!("longer than {LONGEST_LINE} bytes, and was not read"))
             }
+            Ok(Some(Line::Whole(line))) if more_values_than(line, MOST_VALUES) => {
+                health.too_large(&server);
+                let (head, tail) = edges(line);
+                (head, tail, format!("one of more than {MOST_VALUES} values, and was not read"))
+            }
+            Ok(Some(Line::Whole(line))) => match messages(line) {
+                Some(found) => {
+                    health.note(|faults| faults.in_row = 0);
+                    for message in found {
+                        if sender.send(message).await.is_err() {
+                            return;
+                        }
+                    }
+                    continue;
+                }
+                None if health.malformed(&server, line) => return,
+                None => {
+                    let (head, tail) = edges(line);
+                    (head, tail, "no message of MCP".to_owned())
+                }
+            },
             Ok(None) | Err(_) => return,
         };
-        if let Some(found) = messages(&line) {
-            health.note(|faults| faults.in_row = 0);
-            for message in found {
-                if sender.send(message).await.is_err() {
-                    return;
-                }
+        // Nobody waits for what will not come.
+        if let Some(id) = answered(head, tail) {
+            let instead = ErrorData::internal_error(format!("its answer was {why}"), None);
+            if sender.send(JsonRpcMessage::error(instead, Some(id))).await.is_err() {
+                return;
             }
-        } else if health.malformed(&server, &line) {
-            return;
         }
     }
+}
+
+/// The beginning and the end of a line.
+fn edges(line: &[u8]) -> (&[u8], &[u8]) {
+    let line = line.trim_ascii();
+    (&line[..line.len().min(EDGE)], &line[line.len().saturating_sub(EDGE)..])
 }
 
 /// The messages of a line: one, or those of a batch; an empty line has none. `None`: it is no message.
@@ -245,8 +265,13 @@ enum Line {
     },
 }
 
-/// The next line without its end; `None`: there is none. The last one may have no end.
-async fn next_line(reader: &mut (impl AsyncBufRead + Unpin), longest: usize) -> io::Result<Option<Line>> {
+/// The next line without its end; `None`: there is none. The last one may have no end. `long` hears of one that is longer
+/// than it may be, before it ends.
+async fn next_line(
+    reader: &mut (impl AsyncBufRead + Unpin),
+    longest: usize,
+    long: impl Fn(),
+) -> io::Result<Option<Line>> {
     let (mut line, mut head, mut any) = (Vec::new(), None, false);
     let ended = |line: Vec<u8>, head: Option<Vec<u8>>| match head {
         Some(head) => Line::TooLong { head, tail: line[line.len().saturating_sub(EDGE)..].to_vec() },
@@ -263,6 +288,7 @@ async fn next_line(reader: &mut (impl AsyncBufRead + Unpin), longest: usize) -> 
         line.extend_from_slice(taken);
         if head.is_none() && line.len() > longest {
             head = Some(line[..line.len().min(EDGE)].to_vec());
+            long();
         }
         if head.is_some() && line.len() > EDGE {
             // A new one: what was too long is not kept.
@@ -286,7 +312,7 @@ mod tests {
     async fn lines_are_bounded() {
         let mut reader = BufReader::with_capacity(3, &b"ab\n\r\n123456789\nxyz\n123456789"[..]);
         let mut lines = Vec::new();
-        while let Some(line) = next_line(&mut reader, 5).await.unwrap() {
+        while let Some(line) = next_line(&mut reader, 5, || {}).await.unwrap() {
             lines.push(match line {
                 Line::Whole(line) => String::from_utf8(line).unwrap(),
                 Line::TooLong { head, tail } => {
@@ -297,7 +323,9 @@ mod tests {
         }
         assert_eq!(lines, ["ab", "\r", "too long 123456789", "xyz", "too long 123456789"]);
         let long = format!("a{}b", "-".repeat(10_000));
-        let Ok(Some(Line::TooLong { head, tail })) = next_line(&mut long.as_bytes(), 5).await else { panic!("whole") };
+        let Ok(Some(Line::TooLong { head, tail })) = next_line(&mut long.as_bytes(), 5, || {}).await else {
+            panic!("whole")
+        };
         assert_eq!((head.len(), tail.len(), head[0], tail[EDGE - 1]), (EDGE, EDGE, b'a', b'b'));
     }
 
@@ -337,8 +365,43 @@ mod tests {
         });
         let Some(JsonRpcMessage::Error(error)) = pipes.receive().await else { panic!("no error") };
         assert_eq!(error.id, Some(RequestId::Number(3)));
-        assert!(error.error.message.contains("was not read") && health.now().too_long == 1);
+        assert!(error.error.message.contains("was not read") && health.now().too_large == 1);
         writing.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_cannot_be_read_is_an_error_at_once() {
+        let (ours, mut theirs) = duplex(1 << 20);
+        let (reader, writer) = tokio::io::split(ours);
+        let (mut pipes, health) = Pipes::new("s", reader, writer);
+        let deep = format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000));
+        let many = format!("[{}1]", "1,".repeat(MOST_VALUES));
+        let writing = tokio::spawn(async move {
+            for result in ["{},\"error\":{\"code\":1,\"message\":\"e\"}", &deep, &many] {
+                let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{result}}}\n");
+                theirs.write_all(line.as_bytes()).await.unwrap();
+            }
+            theirs
+        });
+        for why in ["was no message of MCP", "was no message of MCP", "of more than 500000 values"] {
+            let Some(JsonRpcMessage::Error(error)) = pipes.receive().await else { panic!("no error") };
+            assert_eq!(error.id, Some(RequestId::Number(3)));
+            assert!(error.error.message.contains(why), "{why}: {error:?}");
+        }
+        let faults = health.now();
+        assert_eq!((faults.malformed, faults.too_large), (2, 1));
+        drop(writing.await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_line_that_never_ends_is_told() {
+        let (ours, mut theirs) = duplex(1 << 20);
+        let (reader, writer) = tokio::io::split(ours);
+        let (_pipes, health) = Pipes::new("s", reader, writer);
+        for _ in 0..LONGEST_LINE / 1024 + 2048 {
+            theirs.write_all(&[b'x'; 1024]).await.unwrap();
+        }
+        assert!(health.words().unwrap().starts_with("1 lines were longer than"));
     }
 
     #[tokio::test]

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{HeaderName, HeaderValue};
-use rmcp::transport::StreamableHttpClientTransport;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError};
+use rmcp::transport::{DynamicTransportError, StreamableHttpClientTransport};
 
 use super::frames::LONGEST_LINE;
-use crate::web::{Origin, Refused, Target, checked, parse};
+use crate::web::{Origin, Refused, Target, causes, checked, parse};
 
 /// A connection is made within this time.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -45,6 +45,19 @@ pub(super) fn transport(
         .custom_headers(custom)
         .max_sse_event_size(LONGEST_LINE);
     Ok(StreamableHttpClientTransport::with_client(client, config))
+}
+
+/// Why something could not be sent, or was not answered as it should be, with all causes.
+pub(super) fn words(fault: &DynamicTransportError) -> String {
+    let error = &*fault.error;
+    match error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+        Some(StreamableHttpError::Client(error)) => causes(error).trim_end_matches('.').to_owned(),
+        Some(StreamableHttpError::UnexpectedServerResponse(what)) if what.starts_with("HTTP 3") => {
+            let what = what.trim_end_matches([':', ' ']);
+            format!("it leads elsewhere ({what}), where nobody follows: its URL has to be the one that answers")
+        }
+        _ => error.to_string(),
+    }
 }
 
 /// The machine and port of a URL that the user named.
@@ -97,6 +110,26 @@ impl Resolve for Guarded {
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
+
+    #[tokio::test]
+    async fn what_goes_wrong_is_told_with_its_cause() {
+        type Over = StreamableHttpClientTransport<reqwest::Client>;
+        let told = |error| words(&DynamicTransportError::new::<Over, rmcp::RoleClient>(error));
+        let moved = StreamableHttpError::UnexpectedServerResponse("HTTP 307 Temporary Redirect: ".into());
+        assert_eq!(
+            told(moved),
+            "it leads elsewhere (HTTP 307 Temporary Redirect), where nobody follows: its URL has to be the one that answers"
+        );
+        assert_eq!(told(StreamableHttpError::SessionExpired), "Session expired (HTTP 404)");
+        // A port that was just free has nobody.
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let url = format!("http://{free}/");
+        let local: Vec<Origin> = own(&url).into_iter().collect();
+        let client = client(&parse(&url, &local).unwrap(), local).unwrap();
+        let error = client.get(url).send().await.unwrap_err();
+        let said = told(StreamableHttpError::Client(error));
+        assert!(said.contains("refused"), "{said}");
+    }
 
     #[tokio::test]
     async fn only_what_may_be_reached() {

@@ -10,7 +10,7 @@ use rmcp::model::{
     GetPromptRequestParams, ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest, ListToolsRequest,
     PaginatedRequestParams, ReadResourceRequest, ReadResourceRequestParams, RequestId, ServerPeerInfo,
 };
-use rmcp::service::{PeerRequestOptions, ServiceError};
+use rmcp::service::{ClientInitializeError, PeerRequestOptions, ServiceError};
 use rmcp::{Peer, RoleClient};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
@@ -61,6 +61,9 @@ pub(super) enum Trouble {
     /// No sign of life for so long.
     #[error("no sign of life for {} ms", .0.as_millis())]
     Late(Duration),
+    /// It did not get through, or its answer did not; the connection may be there all the same.
+    #[error("{0}")]
+    Lost(String),
     /// The connection is over.
     #[error("{0}")]
     Gone(String),
@@ -140,7 +143,14 @@ impl Link {
                 });
                 return Ok(Link { peer, desk, timeout: spec.timeout, child, health, ended, end });
             }
-            Ok(Err(error)) => format!("it did not introduce itself: {}", clean::line(&error.to_string(), WORDS)),
+            Ok(Err(error)) => {
+                let words = match &error {
+                    ClientInitializeError::TransportError { error, .. } => http::words(error),
+                    ClientInitializeError::JsonRpcError(error) => error.message.to_string(),
+                    other => other.to_string(),
+                };
+                format!("it did not introduce itself: {}", clean::line(&words, WORDS))
+            }
             Err(_) => format!("it did not introduce itself within {} s", START.as_secs()),
         };
         let said = epilogue(child.as_ref(), health.as_ref()).await;
@@ -290,7 +300,7 @@ impl Link {
                     return match answer {
                         Ok(Ok(answer)) => Ok(serde_json::to_value(answer).unwrap_or_default()),
                         Ok(Err(error)) => Err(self.trouble(error).await),
-                        Err(_) => Err(Trouble::Gone(self.why().await)),
+                        Err(_) => Err(self.trouble(ServiceError::TransportClosed).await),
                     };
                 }
                 () = claim.alive() => until = last.min(Instant::now() + self.timeout),
@@ -309,7 +319,12 @@ impl Link {
                 let words = clean::words(&error.message, WORDS);
                 Trouble::Refused(format!("{words} (error {}){}", error.code.0, data.unwrap_or_default()))
             }
+            // By HTTP each request has a stream of its own.
+            ServiceError::TransportClosed if self.health.is_none() && !self.over() => {
+                Trouble::Lost("the connection ended before its answer".to_owned())
+            }
             ServiceError::TransportClosed | ServiceError::Cancelled { .. } => Trouble::Gone(self.why().await),
+            ServiceError::TransportSend(fault) => Trouble::Lost(clean::line(&http::words(&fault), WORDS)),
             other => Trouble::Gone(clean::line(&other.to_string(), WORDS)),
         }
     }

@@ -11,6 +11,9 @@ const MOST_PAGES: usize = 100;
 /// A list has at most so many bytes, as JSON.
 const MOST_BYTES: usize = 32 << 20;
 
+/// What a page calls the next one by is at most so long (bytes).
+const LONGEST_CURSOR: usize = 16 << 10;
+
 /// A list, as far as it was taken.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct List {
@@ -54,6 +57,10 @@ where
             return Ok(list);
         }
         let Some(next) = answer["nextCursor"].as_str().filter(|next| !next.is_empty()) else { return Ok(list) };
+        if next.len() > LONGEST_CURSOR {
+            list.cut = Some(format!("page {} calls the next one by more than {LONGEST_CURSOR} bytes", number + 1));
+            return Ok(list);
+        }
         if !seen.insert(next.to_owned()) {
             list.cut = Some("its pages go round in a circle".to_owned());
             return Ok(list);
@@ -88,6 +95,11 @@ mod tests {
             (vec![page(2, "a"), page(1, "")], Ok((3, None))),
             (vec![page(2, "a"), page(4, "b")], Ok((5, cut("there are more than 5")))),
             (vec![page(1, "a"), page(1, "a")], Ok((2, cut("its pages go round in a circle")))),
+            (vec![page(1, &"c".repeat(16 << 10)), page(1, "")], Ok((2, None))),
+            (
+                vec![page(1, &"c".repeat((16 << 10) + 1))],
+                Ok((1, cut("page 1 calls the next one by more than 16384 bytes"))),
+            ),
             (vec![page(1, "a"), Err("broken")], Ok((1, cut("page 2 failed: broken")))),
             (vec![Err("broken")], Err("broken".to_owned())),
             (vec![Ok(json!({}))], Ok((0, cut("page 1 has no `tools`")))),

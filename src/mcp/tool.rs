@@ -313,6 +313,13 @@ pub(super) fn failed(tool: &str, source: &str, trouble: &Trouble) -> ToolError {
                 after.as_secs_f64()
             ),
         ),
+        Trouble::Lost(words) => ToolError::new(
+            ErrorKind::Unavailable,
+            format!(
+                "There is no answer of the {source} to `{tool}` ({words}); what it did is not known. Do not simply call it \
+                 again."
+            ),
+        ),
         Trouble::Gone(words) => ToolError::new(
             ErrorKind::Unavailable,
             format!(

@@ -396,6 +396,23 @@ mod tests {
         assert_eq!(asking.await, Ok(json!(7)));
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_is_there_before_anybody_waits_for_it_is_not_lost() {
+        for deadline in [None, Some(Duration::from_secs(1))] {
+            let (outbox, mut outgoing) = pair();
+            let mut asking = Box::pin(outbox.ask("ask", json!({}), deadline));
+            assert_eq!(asking.as_mut().now_or_never(), None);
+            assert_eq!(outgoing.next().await.unwrap().method(), "ask");
+            // The editor answers, and then more time passes than there was, before the one who asks is looked after again.
+            outbox.answered(Response::from_ok(Id::Number(1), json!("blue")));
+            tokio::time::advance(Duration::from_mins(1)).await;
+            assert_eq!(asking.as_mut().now_or_never(), Some(Ok(json!("blue"))), "{deadline:?}");
+            drop(asking);
+            // And nothing is taken back that was answered.
+            assert!(outgoing.next().now_or_never().is_none());
+        }
+    }
+
     #[tokio::test]
     async fn the_end_answers_every_question_and_refuses_new_ones() {
         let (outbox, _outgoing) = pair();

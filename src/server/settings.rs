@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
-use tracing::info;
 
-use crate::config::{Own, OwnFile, OwnText, PermissionSettings, Remark, Settings};
+use crate::config::{Own, OwnFile, OwnWatch, PermissionSettings, Remark, Settings};
 use crate::dispatch::OwnSettings;
 use crate::editor::{Editor as _, Loudness, News};
 use crate::permissions::{Fault, Rules};
@@ -74,20 +73,20 @@ impl State {
 
 /// The user's own settings file, and what it held when it was last looked at.
 pub(super) struct Watched {
-    file: OwnFile,
+    path: PathBuf,
     /// The folders that it named are those of this text.
     seen: Mutex<Seen>,
 }
 
-#[derive(Default)]
 struct Seen {
-    text: Option<OwnText>,
+    file: OwnWatch,
     trusted: BTreeSet<PathBuf>,
 }
 
 impl Watched {
     pub(super) fn new(file: OwnFile) -> Watched {
-        Watched { file, seen: Mutex::default() }
+        let path = file.path.clone();
+        Watched { path, seen: Mutex::new(Seen { file: OwnWatch::new(file), trusted: BTreeSet::new() }) }
     }
 }
 
@@ -103,7 +102,7 @@ impl Front {
                 front.look();
             }
         };
-        self.rooms.calls.heed(OwnSettings { file: own.file.path.clone(), look: Box::new(look) });
+        self.rooms.calls.heed(OwnSettings { file: own.path.clone(), look: Box::new(look) });
     }
 
     /// Looks at the user's own settings file, beside the reader, which waits for no disk: a call that comes meanwhile is
@@ -117,16 +116,12 @@ impl Front {
 
     /// What the user's own settings file says now is in force when this returns. Blocking.
     fn look(&self) {
-        let Some(Watched { file, seen }) = &self.own else { return };
+        let Some(Watched { path, seen }) = &self.own else { return };
         let disk = &*self.rooms.workspace.ports.disk;
         // Held while the file is read, so that what is read last is what is in force; nothing else waits for it.
         let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = file.text(disk);
-        if seen.text.as_ref() == Some(&text) {
-            return;
-        }
-        let says = file.says(&text, disk).after(&self.state().layers.file);
-        info!(file = %file.path.display(), fault = says.fault, "the user's own settings");
+        let before = self.state().layers.file.clone();
+        let Some(says) = seen.file.look(disk, &before) else { return };
         self.trust_as(&says, &seen.trusted);
         let changed = {
             let mut state = self.state();
@@ -140,8 +135,8 @@ impl Front {
         if changed {
             self.tell_sources();
         }
-        self.tell_own(&file.path, &says);
-        *seen = Seen { text: Some(text), trusted: says.trusted };
+        self.tell_own(path, &says);
+        seen.trusted = says.trusted;
     }
 
     /// Trusts the folders that the file names by now, and no longer those that it named `before`.

@@ -100,17 +100,17 @@ pub(super) async fn whole(context: &Context, target: Target, content: &str) -> R
     if content_for(&view.text, content) == view.text.to_string() {
         return Ok(None);
     }
-    let (expected, notes) = known(context, &view)?;
+    let (expected, notes) = known(context, &view, &Fate::Stays)?;
     Ok(Some(change(target, Replacement::new(content, expected, notes))))
 }
 
 /// What a text must be so that it may be overwritten, and what is to be told of that; the refusal where the session does
 /// not know it.
-fn known(context: &Context, view: &View) -> Result<(Expected, Vec<String>), ToolError> {
+fn known(context: &Context, view: &View, fate: &Fate) -> Result<(Expected, Vec<String>), ToolError> {
     let hash = view.hash();
     let stale = stale(context, view, &hash);
     Ok(match (context.workspace.settings().freshness, stale) {
-        (Freshness::Refuse, Some(stale)) => return Err(stale.refusal(view, &hash)),
+        (Freshness::Refuse, Some(stale)) => return Err(stale.refusal(view, &hash, fate)),
         (Freshness::Refuse, None) => (Expected::Hash(hash), Vec::new()),
         (Freshness::Warn, Some(stale)) => {
             (Expected::Anything, vec![format!("it was written although {}", stale.why())])
@@ -122,7 +122,7 @@ fn known(context: &Context, view: &View) -> Result<(Expected, Vec<String>), Tool
 /// A change that may only be made where the text that is lost by it is one that the session knows, also by the time at
 /// which it is made; the refusal where the session does not know it now.
 pub(super) fn guarded(context: &Context, view: &View, change: FileChange) -> Result<FileChange, ToolError> {
-    let (expected, _) = known(context, view)?;
+    let (expected, _) = known(context, view, &change.fate)?;
     let rewrite = Arc::new(Guarded { expected, then: Arc::clone(&change.rewrite) });
     Ok(FileChange { rewrite, ..change })
 }
@@ -183,12 +183,14 @@ impl Stale {
         }
     }
 
-    fn refusal(&self, view: &View, hash: &str) -> ToolError {
-        let shown = &view.target.shown;
+    fn refusal(&self, view: &View, hash: &str, fate: &Fate) -> ToolError {
+        let (shown, why) = (&view.target.shown, self.why());
+        let (done, then) = match fate {
+            Fate::Deleted => ("deleted", "delete it"),
+            Fate::Stays | Fate::Moved { .. } => ("written", "write it; or change a part of it with `edit`"),
+        };
         let message = format!(
-            "{shown} was not written, because {}: what is there would be lost unseen. Read it (all of it), then write it; \
-             or change a part of it with `edit`.",
-            self.why()
+            "{shown} was not {done}, because {why}: what is there would be lost unseen. Read it (all of it), then {then}."
         );
         let mut error = ToolError::new(ErrorKind::Stale, message);
         error.data = Some(json!({ "uri": view.target.uri, "hash": hash }));
@@ -220,8 +222,8 @@ impl Expected {
         }
         Err(Refusal::new(
             RefusalKind::Stale,
-            "The text changed at the very moment it was to be written, and was left as it is. Read it again, then write \
-             it.",
+            "The text changed at the very moment it was to be lost, and was left as it is. Read it again, then do this \
+             again.",
         ))
     }
 }

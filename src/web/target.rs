@@ -178,6 +178,12 @@ pub fn checked(target: &Target, found: &[IpAddr], local: &[Origin]) -> Result<Ve
 
 /// What a redirect from a target to `location` (as the header has it) means.
 pub fn follow(from: &Target, location: &str, local: &[Origin]) -> Result<Step, Refused> {
+    if location.len() > LONGEST {
+        let bytes = location.len();
+        return Err(Refused(format!(
+            "The redirect is not followed: its URL has {bytes} bytes; at most {LONGEST} are taken."
+        )));
+    }
     let url = from
         .url
         .join(location.trim())

@@ -1,21 +1,25 @@
 //! HTTP and TLS: one request to one machine, at the addresses that were checked and no others.
 
-use std::error::Error as _;
+use std::error::Error;
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures_util::{FutureExt as _, StreamExt as _};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, LOCATION};
 use reqwest::redirect::Policy;
-use rustls::ClientConfig;
 use rustls::crypto::ring;
+use rustls::{AlertDescription, ClientConfig};
 use rustls_platform_verifier::BuilderVerifierExt as _;
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::OnceCell;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::client::{Proxy, Reply, Trouble, TroubleKind, Wire};
 use super::request::Request;
+use super::target::Origin;
 
 /// What we call ourselves.
 const AGENT: &str = concat!("Mozilla/5.0 (compatible; ropewalk/", env!("CARGO_PKG_VERSION"), ")");
@@ -25,13 +29,32 @@ const MOST_SHOWN: usize = 50;
 const LONGEST_SHOWN: usize = 300;
 
 /// Real connections. Each request has one of its own, so that none is used again that was dialled for another check; what
-/// they share is how TLS is spoken, made with the first that needs it.
+/// they share is how TLS is spoken, made with the first that needs it, and the thread that they live on.
 #[derive(Default)]
 pub struct Http {
     tls: OnceCell<ClientConfig>,
+    runtime: OnceCell<Runtime>,
+}
+
+impl Drop for Http {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 impl Http {
+    /// Where connections live. A machine that floods one (with 1xx answers without end, say) keeps busy whatever thread
+    /// reads them, for seconds at a time: that must be none that a deadline, a cancel or the editor waits for.
+    async fn runtime(&self) -> Result<&Runtime, Trouble> {
+        let make = || async {
+            let made = Builder::new_multi_thread().worker_threads(1).thread_name("ropewalk-web").enable_all().build();
+            made.map_err(|error| Trouble::new(TroubleKind::Broken, format!("No thread can be started: {error}.")))
+        };
+        self.runtime.get_or_try_init(make).await
+    }
+
     /// TLS 1.2 or 1.3, with what the system trusts.
     async fn tls(&self) -> Result<&ClientConfig, Trouble> {
         let make = || async {
@@ -117,23 +140,38 @@ impl Wire for Http {
         if let Some(body) = &request.body {
             sent = sent.body(body.clone());
         }
+        // Not `deflate`, of which there are two kinds that are mistaken for each other; and no part of what is compressed.
+        let ranged = request.header("range").is_some();
+        sent = sent.header(ACCEPT_ENCODING, if ranged { "identity" } else { "gzip, br" });
         let host = &request.target.origin.host;
-        let reply = sent.send().await.map_err(|error| {
-            if error.is_connect() {
+        let sending = AbortOnDropHandle::new(self.runtime().await?.spawn(sent.send()));
+        let reply =
+            sending.await.map_err(|_| Trouble::new(TroubleKind::Broken, format!("{host} could not be asked.")))?;
+        let reply = reply.map_err(|error| match spoken(&error) {
+            Some(tls) => not_secure(&request.target.origin, tls),
+            None if error.is_connect() => {
                 let words = format!("{host} cannot be reached: {}", causes(&error));
                 Trouble::new(TroubleKind::Unreachable, words)
-            } else {
-                broken(&format!("{host} gave no answer that can be read: "), &error)
             }
+            None => broken(&format!("{host} gave no answer that can be read: "), &error),
         })?;
         let header =
             |name| reply.headers().get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
         let (status, location, content_type) = (reply.status().as_u16(), header(LOCATION), header(CONTENT_TYPE));
         let headers = shown(reply.headers());
+        // What could be decompressed says so no more.
+        let encoding = header(CONTENT_ENCODING).filter(|name| !matches!(name.trim(), "" | "identity"));
         let host = host.clone();
         let body = reply.bytes_stream().map(move |chunk| {
-            let words = |error| format!("The content of {host} broke off: {}", causes(&error));
-            chunk.map(|bytes| bytes.to_vec()).map_err(|error| Trouble::new(TroubleKind::Broken, words(error)))
+            let trouble = |words: String| Trouble::new(TroubleKind::Broken, words);
+            let chunk =
+                chunk.map_err(|error| trouble(format!("The content of {host} broke off: {}", causes(&error))))?;
+            match &encoding {
+                Some(name) if !chunk.is_empty() => Err(trouble(format!(
+                    "The content of {host} is encoded as {name:?}, which was not asked for and cannot be read here."
+                ))),
+                _ => Ok(chunk.to_vec()),
+            }
         });
         Ok(Reply { status, location, content_type, headers, body: body.boxed() })
     }
@@ -150,8 +188,42 @@ fn shown(headers: &HeaderMap) -> Vec<(String, String)> {
     told.take(MOST_SHOWN).collect()
 }
 
+/// What TLS has to say of an error.
+fn spoken<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
+    if let Some(tls) = error.downcast_ref() {
+        return Some(tls);
+    }
+    // What is wrapped in an error of I/O is not what it names as its cause.
+    let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+    match wrapped {
+        Some(inner) => spoken(inner),
+        None => spoken(error.source()?),
+    }
+}
+
+/// Why TLS cannot be spoken with a machine. It will be so the next time, too.
+fn not_secure(Origin { host, port, .. }: &Origin, error: &rustls::Error) -> Trouble {
+    let words = match error {
+        rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented => format!(
+            "{host} cannot show that it is {host}: {error}. Nothing was asked of it. What is trusted is for the user to say, \
+             to the system."
+        ),
+        rustls::Error::InvalidMessage(_) => format!(
+            "{host} does not speak TLS at port {port}: {error}. See that the port is right, and whether `http:` is meant."
+        ),
+        rustls::Error::PeerIncompatible(_)
+        | rustls::Error::AlertReceived(
+            AlertDescription::ProtocolVersion
+            | AlertDescription::HandshakeFailure
+            | AlertDescription::InsufficientSecurity,
+        ) => format!("{host} does not speak TLS 1.2 or 1.3 as it is spoken today: {error}."),
+        _ => format!("TLS could not be spoken with {host}: {error}."),
+    };
+    Trouble::new(TroubleKind::Broken, words)
+}
+
 /// An error with what caused it, without the URL, which the caller knows.
-fn causes(error: &reqwest::Error) -> String {
+pub fn causes(error: &reqwest::Error) -> String {
     let mut words: Vec<String> = Vec::new();
     let mut cause = error.source();
     while let Some(error) = cause {

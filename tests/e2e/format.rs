@@ -12,7 +12,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use ropewalk::config::Settings;
 use ropewalk::dispatch::{CallParams, CallResult};
-use ropewalk::editor::{Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, EditReply, Editor, News, Resync};
+use ropewalk::editor::{ApplyEdit, AskError, EditReply, Editor, News};
 use ropewalk::languages::known;
 use ropewalk::languages::verdict::Verdict;
 use ropewalk::ports::Ports;
@@ -28,10 +28,6 @@ struct Plain(std::sync::OnceLock<Arc<Documents>>);
 
 #[async_trait]
 impl Editor for Plain {
-    fn abilities(&self) -> Abilities {
-        Abilities::default()
-    }
-
     async fn apply_edit(&self, edit: ApplyEdit, _: Duration) -> Result<EditReply, AskError> {
         let documents = self.0.get().unwrap();
         let document = documents.get(&documents.key_of(&edit.uri).unwrap()).unwrap();
@@ -39,18 +35,6 @@ impl Editor for Plain {
         let change = |edit: ropewalk::text::TextEdit| ContentChange { range: Some(edit.range), text: edit.new_text };
         documents.change(&document.key, edit.version + 1, edit.edits.into_iter().rev().map(change).collect());
         Ok(EditReply { applied: true, reason: None })
-    }
-
-    async fn resync(&self, _: &str, _: Duration) -> Result<Resync, AskError> {
-        Err(AskError::Unsupported)
-    }
-
-    async fn approve(&self, _: ApproveParams) -> Result<ApproveResult, AskError> {
-        Err(AskError::Unsupported)
-    }
-
-    async fn pull_diagnostics(&self, _: &str, _: Duration) -> Result<(), AskError> {
-        Err(AskError::Unsupported)
     }
 
     fn tell(&self, _: News) {}

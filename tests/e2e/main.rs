@@ -3,6 +3,8 @@
 //! They are set up by `tests/run`, which names their place in `ROPEWALK_TOOLS`. Without that variable each test says so
 //! and passes; with it, a tool that is missing is a failure.
 
+mod clients;
+mod eglot;
 mod format;
 mod lsp;
 mod mcp;
@@ -10,3 +12,4 @@ mod nvim;
 mod optional;
 mod servers;
 mod tools;
+mod vscode;

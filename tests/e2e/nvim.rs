@@ -185,6 +185,7 @@ scenarios! { life:
     after_a_crash_all_is_opened_again_and_work_goes_on,
     an_option_decides_about_trust_without_a_question,
     keys_that_were_on_their_way_do_not_trust,
+    neither_a_crash_nor_a_message_waits_for_a_key,
     no_process_is_left_when_neovim_ends,
     no_process_is_left_when_neovim_is_killed,
     nothing_runs_before_there_is_something_to_do,

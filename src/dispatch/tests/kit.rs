@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 use crate::dispatch::{CallParams, CallResult, Dispatch};
 use crate::editor::{
     Abilities, ApplyEdit, ApproveDecision, ApproveParams, ApproveResult, AskError, Consent, EditReply, Editor, News,
-    Resync, RunAgentParams, RunAgentResult, SaveResult,
+    RunAgentParams, RunAgentResult, SaveResult,
 };
 use crate::languages::{Languages, Wait, WaitMode};
 use crate::permissions::{Rule, Trust};
@@ -82,10 +82,6 @@ impl Editor for FakeEditor {
         }
     }
 
-    async fn resync(&self, _: &str, _: Duration) -> Result<Resync, AskError> {
-        Err(AskError::Unsupported)
-    }
-
     async fn approve(&self, params: ApproveParams) -> Result<ApproveResult, AskError> {
         self.asked.lock().unwrap().push(params.clone());
         let silent = self.silent.lock().unwrap().clone();
@@ -95,10 +91,6 @@ impl Editor for FakeEditor {
         }
         let answer = self.answers.lock().unwrap().pop_front();
         answer.map(|answer| answer(&params)).ok_or(AskError::Unsupported)
-    }
-
-    async fn pull_diagnostics(&self, _: &str, _: Duration) -> Result<(), AskError> {
-        Err(AskError::Unsupported)
     }
 
     async fn format(&self, uri: &str, version: i32, _: Duration) -> Result<Option<Vec<TextEdit>>, AskError> {

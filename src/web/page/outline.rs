@@ -462,7 +462,7 @@ impl State {
     fn text(&mut self, text: &str) {
         if self.titled && self.open.last().is_some_and(|open| &*open.name == "title") {
             if self.title.len() < TITLE * 4 {
-                self.title.push_str(text);
+                self.title.extend(text.chars().filter(|c| !unseen(*c)));
             }
             return;
         }
@@ -481,10 +481,10 @@ impl State {
             return;
         }
         if self.is_open("pre") {
-            self.out.push_str(text);
+            self.out.extend(text.chars().filter(|c| !unseen(*c)));
             return;
         }
-        for c in text.chars() {
+        for c in text.chars().filter(|c| *c == '\x0c' || !unseen(*c)) {
             if c.is_ascii_whitespace() {
                 self.space = true;
                 continue;
@@ -554,8 +554,13 @@ fn escape(text: &str, out: &mut String) {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            '\0' => {}
+            c if unseen(c) => {}
             c => out.push(c),
         }
     }
+}
+
+/// Whether a character is a control that no page means: a terminal would obey it.
+fn unseen(c: char) -> bool {
+    c.is_control() && !matches!(c, '\t' | '\n' | '\r')
 }

@@ -25,7 +25,7 @@ pub(super) async fn commit(
     let mut first: Option<Text> = None;
     let mut rebases = 0;
     loop {
-        trusted(desk, &mut watch, shown).await?;
+        trusted(desk, &mut watch, shown, cancel).await?;
         let before = watch.now.clone();
         let origin = first.get_or_insert_with(|| before.text.clone()).clone();
         let shaped = match shape_apart(&before.text, &change.rewrite).await {
@@ -33,7 +33,7 @@ pub(super) async fn commit(
             shaped => shaped?,
         };
         if cancel.is_cancelled() {
-            return Err(Refusal::new(RefusalKind::Cancelled, "Cancelled before anything was changed."));
+            return Err(cancelled());
         }
         if !catch_up(&mut watch) {
             return Err(closed(shown));
@@ -102,13 +102,21 @@ fn catch_up(watch: &mut Watch) -> bool {
     open
 }
 
+fn cancelled() -> Refusal {
+    Refusal::new(RefusalKind::Cancelled, "Cancelled before anything was changed.")
+}
+
 /// Makes sure that the mirror is the editor's text, by asking where the editor can tell.
-async fn trusted(desk: &Desk, watch: &mut Watch, shown: &str) -> Result<(), Refusal> {
+async fn trusted(desk: &Desk, watch: &mut Watch, shown: &str, cancel: &CancellationToken) -> Result<(), Refusal> {
     if let Some(now) = desk.documents.get(&watch.now.key) {
         watch.now.trust = now.trust;
     }
     if matches!(watch.now.trust, Sync::Suspect(_)) {
-        desk.resync(&watch.now).await;
+        tokio::select! {
+            biased;
+            _ = desk.resync(&watch.now) => {}
+            () = cancel.cancelled() => return Err(cancelled()),
+        }
         if !catch_up(watch) {
             return Err(closed(shown));
         }

@@ -12,7 +12,7 @@ M.docs = {}
 M.faults = {}
 --- Answers to requests by method; a function gets the params.
 ---@type table<string, any>
-M.answers = {}
+M.answers = { ['ropewalk/changes'] = { files = {}, proposals = {}, undos = {} } }
 M.capabilities = {
   positionEncoding = 'utf-16',
   textDocumentSync = { openClose = true, change = 2, save = true },

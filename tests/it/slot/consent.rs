@@ -74,7 +74,7 @@ async fn reads_side_by_side_are_asked_about_together_each_with_its_own_decision(
     editor.respond(&question, json!({ "decisions": decisions }));
     let result = editor.result(id).await;
     assert_eq!(statuses(&result), ["denied", "denied", "ok"], "{result}");
-    assert!(text(&result["results"][0]).contains("They said: private"), "{result}");
+    assert!(text(&result["results"][0]).contains("They said: private. "), "{result}");
     assert!(text(&result["results"][1]).contains("no decision came"), "{result}");
     assert!(text(&result["results"][2]).contains("said: carefully"), "{result}");
 

@@ -7,6 +7,7 @@ local edit = require('ropewalk.edit')
 local events = require('ropewalk.events')
 local log = require('ropewalk.log')
 local rpc = require('ropewalk.rpc')
+local say = require('ropewalk.review.say')
 local sync = require('ropewalk.sync')
 
 local api = vim.api
@@ -84,7 +85,7 @@ local function ask_user(act, fallback)
         end)
         if not ok then
           vim.lsp.log.error('ropewalk', 'a function of the options', err)
-          vim.notify('ropewalk: a function of the options failed: ' .. tostring(err), vim.log.levels.ERROR)
+          say.say('a function of the options failed: ' .. tostring(err), vim.log.levels.ERROR)
           done(fallback)
         end
       end)()
@@ -157,6 +158,11 @@ function M.handlers(config)
     ['ropewalk/todosChanged'] = tell('todosChanged'),
     ['ropewalk/modeChanged'] = tell('modeChanged'),
     ['ropewalk/lateDiagnostics'] = tell('lateDiagnostics'),
+    -- Neovim's own would wait for a key where the message is longer than the line.
+    ['window/showMessage'] = function(_, params)
+      local levels = { vim.log.levels.ERROR, vim.log.levels.WARN }
+      say.say(tostring(params.message), levels[params.type])
+    end,
     ['workspace/codeLens/refresh'] = function(_, _, ctx)
       -- Where lenses are shown; who shows them elsewhere, too, listens to the event.
       local client = vim.lsp.get_client_by_id(ctx.client_id)
@@ -212,7 +218,7 @@ function M.commands()
         { command = command.command, arguments = command.arguments },
         function(err)
           if err then
-            vim.notify('ropewalk: ' .. err.message, vim.log.levels.ERROR)
+            say.say(err.message, vim.log.levels.ERROR)
           end
         end,
         ctx.bufnr

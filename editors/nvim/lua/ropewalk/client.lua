@@ -9,6 +9,7 @@ local program = require('ropewalk.program')
 local request = require('ropewalk.request')
 local review = require('ropewalk.review')
 local rpc = require('ropewalk.rpc')
+local say = require('ropewalk.review.say')
 local session = require('ropewalk.session')
 local sync = require('ropewalk.sync')
 local tools = require('ropewalk.tools')
@@ -93,10 +94,11 @@ local function revive(root, buffers, code, signal)
   local how = signal ~= 0 and ('signal %d'):format(signal) or ('exit code %d'):format(code)
   if crashes[root] > config.restarts then
     stopped[root] = ('the sidecar of %s ended again (%s); start it with :Ropewalk start'):format(root, how)
-    vim.notify('ropewalk: ' .. stopped[root], vim.log.levels.ERROR)
+    say.say(stopped[root], vim.log.levels.ERROR)
     session.give_up(root, stopped[root])
     return
   end
+  say.warn(('the sidecar ended (%s) and is started again'):format(how))
   vim.defer_fn(function()
     for _, bufnr in ipairs(buffers) do
       if api.nvim_buf_is_valid(bufnr) and not stopped[root] then
@@ -175,6 +177,7 @@ end
 ---@return vim.lsp.ClientConfig
 local function client_config(root, cmd)
   local cwd = vim.fn.isdirectory(root) == 1 and root or nil
+  local ended ---@type { code: integer, signal: integer }?
   local options = vim.deepcopy(config.settings)
   options.trusted = trust.of(config, root)
   if type(cmd) == 'table' then
@@ -186,7 +189,13 @@ local function client_config(root, cmd)
   return {
     name = M.name,
     cmd = type(cmd) == 'function' and cmd or function(dispatchers)
-      return rpc.start(cmd --[[@as string[] ]], dispatchers, { cwd = cwd })
+      return rpc.start(cmd --[[@as string[] ]], dispatchers, {
+        cwd = cwd,
+        -- Neovim would tell of a crash in a message that waits for a key.
+        on_end = function(code, signal)
+          ended = { code = code, signal = signal }
+        end,
+      })
     end,
     root_dir = root,
     offset_encoding = 'utf-16',
@@ -208,7 +217,7 @@ local function client_config(root, cmd)
     end,
     on_exit = function(code, signal, client_id)
       vim.schedule(function()
-        on_exit(root, code, signal, client_id)
+        on_exit(root, ended and ended.code or code, ended and ended.signal or signal, client_id)
       end)
     end,
   }
@@ -231,7 +240,7 @@ local function command_line()
     fault = ('%s; %s'):format(fault, program.advice())
     if not warned then
       warned = true
-      vim.notify('ropewalk: ' .. fault, vim.log.levels.WARN)
+      say.warn(fault)
     end
   end
   return cmd, fault

@@ -51,14 +51,15 @@ local function after(document, row, col)
   return col >= #line and #line or col + 1 + vim.str_utf_end(line, col + 1)
 end
 
---- The selections of the current window: those of a Visual or Select mode, else the cursor.
+--- The selections of a window: those of a Visual or Select mode, where it has the keys, else the cursor.
 ---@param document ropewalk.Document
+---@param window integer
 ---@return table[]
-local function selections(document)
-  local mode = vim.fn.mode()
+local function selections(document, window)
+  local mode = window == api.nvim_get_current_win() and vim.fn.mode() or 'n'
   local kind = ({ v = 'v', V = 'V', ['\22'] = '\22', s = 'v', S = 'V', ['\19'] = '\22' })[mode]
   if not kind then
-    local cursor = api.nvim_win_get_cursor(0)
+    local cursor = api.nvim_win_get_cursor(window)
     local place = position(document, cursor[1] - 1, cursor[2])
     return { { start = place, ['end'] = place } }
   end
@@ -117,13 +118,11 @@ function M.now(client_id)
   local document = window and sync.get(client_id, api.nvim_win_get_buf(window))
   if window and document then
     context.uri = document.uri
-    api.nvim_win_call(window, function()
-      context.selections = selections(document)
-      context.visibleRange = {
-        start = position(document, vim.fn.line('w0') - 1, 0),
-        ['end'] = position(document, vim.fn.line('w$') - 1, math.huge),
-      }
-    end)
+    context.selections = selections(document, window)
+    context.visibleRange = {
+      start = position(document, vim.fn.line('w0', window) - 1, 0),
+      ['end'] = position(document, vim.fn.line('w$', window) - 1, math.huge),
+    }
   end
   return context
 end

@@ -64,7 +64,7 @@ function M.fire(event, params, client_id)
     for _, listener in ipairs(vim.list_slice(listeners[name] or {})) do
       local ok, err = pcall(listener, params, client_id, event)
       if not ok then
-        vim.notify(('ropewalk: a listener to %s failed: %s'):format(event, err), vim.log.levels.ERROR)
+        require('ropewalk.review.say').say(('a listener to %s failed: %s'):format(event, err), vim.log.levels.ERROR)
       end
     end
   end
@@ -74,7 +74,8 @@ function M.fire(event, params, client_id)
     data = { client_id = client_id, params = params },
   })
   if not ok then
-    vim.notify(('ropewalk: an autocommand of %s failed: %s'):format(M.names[event], err), vim.log.levels.ERROR)
+    local message = ('an autocommand of %s failed: %s'):format(M.names[event], err)
+    require('ropewalk.review.say').say(message, vim.log.levels.ERROR)
   end
 end
 

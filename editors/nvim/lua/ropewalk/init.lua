@@ -358,7 +358,7 @@ function M.build(options, callback)
   local program = require('ropewalk.program')
   local function done(err, path)
     if err then
-      vim.notify('ropewalk: ' .. err, vim.log.levels.ERROR)
+      require('ropewalk.review.say').say(err, vim.log.levels.ERROR)
     elseif config then
       require('ropewalk.client').built()
     end

@@ -1,5 +1,6 @@
 --- The log of calls: a line for each, whoever made it. Enter in a line shows the whole result.
 
+local say = require('ropewalk.review.say')
 local window = require('ropewalk.window')
 
 local api = vim.api
@@ -263,15 +264,15 @@ function M.show(row)
   end
   local client = vim.lsp.get_client_by_id(entry.client_id)
   if entry.status == 'running' then
-    return vim.notify('ropewalk: the call still runs')
+    return say.say('the call still runs')
   elseif not client or client:is_stopped() then
-    return vim.notify('ropewalk: its sidecar has ended, and its outputs with it', vim.log.levels.WARN)
+    return say.warn('its sidecar has ended, and its outputs with it')
   end
   local from = window.here()
   coroutine.wrap(function()
     local err, text = whole(client.root_dir, entry.session, entry.call)
     if err then
-      return vim.notify('ropewalk: ' .. err, vim.log.levels.WARN)
+      return say.warn(err)
     end
     local title = ('ropewalk: %s %s (%s)'):format(entry.name, entry.call, entry.status)
     window.show(title, vim.split(text:gsub('\n$', ''), '\n', { plain = true }), from)

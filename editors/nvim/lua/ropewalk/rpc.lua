@@ -105,7 +105,8 @@ end
 --- Starts the program.
 ---@param cmd string[]
 ---@param dispatchers vim.lsp.rpc.Dispatchers
----@param options { cwd?: string, env?: table<string, string> }
+---@param options { cwd?: string, env?: table<string, string>, on_end: fun(code: integer, signal: integer) }
+---  `on_end` hears how it ended; Neovim is told that all is well
 ---@return vim.lsp.rpc.PublicClient
 function M.start(cmd, dispatchers, options)
   local process ---@type vim.SystemObj
@@ -226,7 +227,8 @@ function M.start(cmd, dispatchers, options)
     -- Keys like CTRL-C in a terminal are not for it. It ends when its input does.
     detach = vim.fn.has('win32') == 0,
   }, function(done)
-    dispatchers.on_exit(done.code, done.signal)
+    options.on_end(done.code, done.signal)
+    dispatchers.on_exit(0, 0)
   end)
 
   return {

@@ -9,7 +9,7 @@ local M = {}
 ---@param message string
 ---@param level? integer
 local function say(message, level)
-  vim.notify('ropewalk: ' .. message, level)
+  require('ropewalk.review.say').say(message, level)
 end
 
 ---@param message string

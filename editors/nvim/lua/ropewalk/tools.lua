@@ -88,9 +88,8 @@ local function register(client, some)
         by_callback[callback] = by_callback[callback] or {}
         table.insert(by_callback[callback], status)
       elseif status.status ~= 'registered' then
-        vim.notify(
-          ('ropewalk: the tool %s is %s: %s'):format(status.name, status.status, status.reason or vim.inspect(status)),
-          vim.log.levels.WARN
+        require('ropewalk.review.say').warn(
+          ('the tool %s is %s: %s'):format(status.name, status.status, status.reason or vim.inspect(status))
         )
       end
     end

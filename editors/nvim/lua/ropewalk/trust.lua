@@ -1,6 +1,8 @@
 --- Whether what a root contains may be run. The option `trusted` decides, or the person: their word is kept in Neovim's
 --- own list of what is trusted (|vim.secure|), where a folder is trusted by its name.
 
+local say = require('ropewalk.review.say')
+
 local api = vim.api
 
 local M = {}
@@ -93,7 +95,7 @@ local function by_option(config, root)
   elseif type(value) == 'function' then
     local ok, answer = pcall(value, root)
     if not ok then
-      vim.notify('ropewalk: the option `trusted` failed: ' .. tostring(answer), vim.log.levels.ERROR)
+      say.say('the option `trusted` failed: ' .. tostring(answer), vim.log.levels.ERROR)
     end
     return ok and answer == true
   elseif type(value) == 'table' then
@@ -184,7 +186,7 @@ function M.ask(root, done)
       said[real(root)] = word == 'yes'
       local kept, fault = M.remember(root, word == 'yes')
       if not kept then
-        vim.notify('ropewalk: this is not remembered: ' .. tostring(fault), vim.log.levels.WARN)
+        say.warn('this is not remembered: ' .. tostring(fault))
       end
     end
     done(ok and word == 'yes')

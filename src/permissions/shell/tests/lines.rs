@@ -197,6 +197,21 @@ fn copies_tell_the_files_and_the_machines() {
 }
 
 #[test]
+fn a_table_of_commands_tells_the_files_that_it_may_be() {
+    for (line, reads) in [
+        ("crontab jobs", &["jobs"][..]),
+        ("crontab -u me jobs", &["jobs"]),
+        ("crontab .env x", &[".env", "x"]),
+        ("crontab jobs -u me", &["jobs"]),
+        ("crontab -u me -e", &[]),
+        ("crontab -", &[]),
+    ] {
+        let asked: Vec<String> = look(line).reads.into_iter().map(|touched| touched.asked).collect();
+        assert_eq!(asked, reads, "{line}");
+    }
+}
+
+#[test]
 fn a_line_of_a_megabyte_is_answered() {
     for piece in ["ls; ", "x[a[", "declare x=("] {
         let analysis = look(&piece.repeat((1 << 20) / piece.len()));

@@ -432,9 +432,11 @@ pub(super) fn later(program: &str, args: &[Word]) -> Wrapped {
             _ if has("-r") => return wrapped.destroys("`crontab -r` deletes all that was to run later"),
             _ => {}
         }
-        let file = args.iter().rfind(|arg| !arg.text().starts_with('-'));
-        wrapped.effects.reads.extend(file.cloned());
-        if file.is_none() {
+        // Which of several is the file differs from one to the other; what is behind `-u` is a user.
+        let behind_user = |at: usize| at.checked_sub(1).is_some_and(|before| texts[before] == "-u");
+        let files = args.iter().enumerate().filter(|(at, arg)| !arg.text().starts_with('-') && !behind_user(*at));
+        wrapped.effects.reads.extend(files.map(|(_, file)| file.clone()));
+        if wrapped.effects.reads.is_empty() {
             wrapped.effects.runs.push(Runs::Fed);
         }
         return wrapped.destroys("`crontab` replaces all that was to run later");

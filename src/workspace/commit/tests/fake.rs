@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
-use crate::editor::{Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, EditReply, Editor, News, Resync};
+use crate::editor::{Abilities, ApplyEdit, AskError, EditReply, Editor, News, Resync};
 use crate::ports::{Disk, MemoryDisk, Ports, Seeded, SystemClock};
 use crate::text::{LineEnd, Splice, Text};
 use crate::workspace::commit::{Committed, Fate, FileChange, Hunk, LineSpan, Rewrite, Rewritten};
@@ -291,14 +291,6 @@ impl Editor for Fake {
         self.flush();
         let state = self.lock();
         Ok(Resync { version: state.version, text: state.text.to_string() })
-    }
-
-    async fn approve(&self, _: ApproveParams) -> Result<ApproveResult, AskError> {
-        Err(AskError::Unsupported)
-    }
-
-    async fn pull_diagnostics(&self, _: &str, _: Duration) -> Result<(), AskError> {
-        Err(AskError::Unsupported)
     }
 
     fn tell(&self, news: News) {

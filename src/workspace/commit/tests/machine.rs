@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
-use crate::editor::{Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, EditReply, Editor, News, Resync};
+use crate::editor::{ApplyEdit, AskError, EditReply, Editor, News};
 use crate::ports::{DirEntry, Disk, DiskLock, FileKind, MemoryDisk, Metadata, Ports, Seeded, SystemClock};
 use crate::text::{LineBreaks, Splice, Text};
 use crate::workspace::Workspace;
@@ -332,10 +332,6 @@ impl Run {
 
 #[async_trait]
 impl Editor for Connection {
-    fn abilities(&self) -> Abilities {
-        Abilities::default()
-    }
-
     async fn apply_edit(&self, edit: ApplyEdit, _: Duration) -> Result<EditReply, AskError> {
         let no = || Ok(EditReply { applied: false, reason: Some("not now".to_owned()) });
         match self.fuse.draw() {
@@ -362,18 +358,6 @@ impl Editor for Connection {
         let splices: Vec<Splice> = edit.edits.iter().map(|edit| text.splice_of(edit, encoding).0).collect();
         machine.change(&edit.uri, buffer, &splices);
         Ok(EditReply { applied: true, reason: None })
-    }
-
-    async fn resync(&self, _: &str, _: Duration) -> Result<Resync, AskError> {
-        Err(AskError::Unsupported)
-    }
-
-    async fn approve(&self, _: ApproveParams) -> Result<ApproveResult, AskError> {
-        Err(AskError::Unsupported)
-    }
-
-    async fn pull_diagnostics(&self, _: &str, _: Duration) -> Result<(), AskError> {
-        Err(AskError::Unsupported)
     }
 
     fn tell(&self, news: News) {

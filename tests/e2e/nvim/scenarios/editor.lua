@@ -314,6 +314,11 @@ function S.what_the_user_looks_at_is_told(T)
   child:press('itext<Esc>')
   child:lua('vim.wait(250)')
   T.eq(vim.uri_from_fname(other), context(child, 'true').uri, 'still the file')
+  child:press('v0')
+  child:lua("require('ropewalk').call('read', {}, function() end)")
+  T.eq('v', child:lua('return vim.fn.mode()'), 'what is marked in the pane stays marked')
+  T.eq({ range(0, 0, 0, 0) }, context(child, 'true').selections, 'and is nothing of the file')
+  child:press('<Esc>')
   -- A call comes after what was seen when it was made.
   T.eq(2, #context(child, 'true').openEditors, 'the pane is no document')
   child:lua([[

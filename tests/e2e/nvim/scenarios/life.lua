@@ -296,6 +296,29 @@ function S.no_process_is_left_when_neovim_is_killed(T)
   gone(T, pids)
 end
 
+function S.neither_a_crash_nor_a_message_waits_for_a_key(T)
+  local child, path = open_screen(T, 'a.txt', 'one\n', { trusted = true })
+  child:press('Gotyp')
+  child:lua([[
+    for _, pid in ipairs(vim.api.nvim_get_proc_children(vim.fn.getpid())) do
+      vim.uv.kill(pid, 'sigkill')
+    end
+  ]])
+  -- A screen that waits for a key would not answer.
+  child:wait('the message', "return vim.fn.execute('messages'):find('ended (signal 9) and is started again', 1, true)")
+  child:type('ed<Esc>')
+  child:wait('another sidecar', "return #require('ropewalk.client').list() == 1")
+  T.eq({ 'one', 'typed' }, child:lines())
+  local read = T.call(child, 'read', { file_path = path })
+  T.ok(T.text(read):find('typed', 1, true))
+  child:lua([[
+    local client = require('ropewalk.client').list()[1]
+    client.handlers['window/showMessage'](nil, { type = 1, message = ('a long message\nof two lines '):rep(20) })
+  ]])
+  child:see('a long message of two lines')
+  T.eq({ mode = 'n', blocking = false }, vim.rpcrequest(child.channel, 'nvim_get_mode'))
+end
+
 function S.a_call_while_the_sidecar_is_down_starts_it(T)
   local child, path = open(T, 'a.txt', 'a\n', QUIET)
   child:lua("require('ropewalk').stop()")

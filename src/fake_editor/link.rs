@@ -1,0 +1,109 @@
+//! The wire to the other side: frames in and out, and the numbers of our requests.
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use crate::rpc::{Decoder, encode};
+
+/// How much is read at once (bytes).
+const CHUNK: usize = 64 << 10;
+
+/// A connection. Dropping it closes both pipes.
+pub(super) struct Link {
+    outgoing: Option<mpsc::UnboundedSender<Vec<u8>>>,
+    incoming: mpsc::UnboundedReceiver<Value>,
+    last_id: i64,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl Link {
+    /// Starts reading and writing.
+    pub(super) fn start<R, W>(reader: R, writer: W) -> Link
+    where
+        R: AsyncRead + Unpin + Send + 'static,
+        W: AsyncWrite + Unpin + Send + 'static,
+    {
+        let (outgoing, queue) = mpsc::unbounded_channel();
+        let (sender, incoming) = mpsc::unbounded_channel();
+        let tasks = vec![tokio::spawn(read(reader, sender)), tokio::spawn(write(writer, queue))];
+        Link { outgoing: Some(outgoing), incoming, last_id: 0, tasks }
+    }
+
+    /// Sends a message. When the other side is gone, nothing happens.
+    pub(super) fn send(&self, message: &Value) {
+        if let Some(outgoing) = &self.outgoing {
+            let _ = outgoing.send(encode(message.to_string().as_bytes()));
+        }
+    }
+
+    /// Sends a request; its id.
+    pub(super) fn request(&mut self, method: &str, params: &Value) -> i64 {
+        self.last_id += 1;
+        let mut message = json!({ "jsonrpc": "2.0", "id": self.last_id, "method": method });
+        if !params.is_null() {
+            message["params"] = params.clone();
+        }
+        self.send(&message);
+        self.last_id
+    }
+
+    /// Sends a notification.
+    pub(super) fn notify(&self, method: &str, params: &Value) {
+        let mut message = json!({ "jsonrpc": "2.0", "method": method });
+        if !params.is_null() {
+            message["params"] = params.clone();
+        }
+        self.send(&message);
+    }
+
+    /// The next message; `None`: the other side is gone.
+    pub(super) async fn next(&mut self) -> Option<Value> {
+        self.incoming.recv().await
+    }
+
+    /// Closes the pipe that the other side reads, once everything is written.
+    pub(super) fn close(&mut self) {
+        self.outgoing = None;
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(JoinHandle::abort);
+    }
+}
+
+async fn read<R: AsyncRead + Unpin>(mut reader: R, sender: mpsc::UnboundedSender<Value>) {
+    let mut decoder = Decoder::new();
+    let mut chunk = vec![0; CHUNK];
+    loop {
+        match decoder.next_frame() {
+            Ok(Some(frame)) => {
+                // What is no JSON is the other side's fault, and passed over as editors do.
+                if let Ok(message) = serde_json::from_slice(&frame)
+                    && sender.send(message).is_err()
+                {
+                    return;
+                }
+                continue;
+            }
+            Ok(None) => {}
+            Err(_) => return,
+        }
+        match reader.read(&mut chunk).await {
+            Ok(0) | Err(_) => return,
+            Ok(count) => decoder.push(&chunk[..count]),
+        }
+    }
+}
+
+async fn write<W: AsyncWrite + Unpin>(mut writer: W, mut queue: mpsc::UnboundedReceiver<Vec<u8>>) {
+    while let Some(bytes) = queue.recv().await {
+        if writer.write_all(&bytes).await.is_err() || writer.flush().await.is_err() {
+            return;
+        }
+    }
+    let _ = writer.shutdown().await;
+}

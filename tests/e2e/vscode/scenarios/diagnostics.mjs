@@ -1,0 +1,51 @@
+// Diagnostics of VS Code's own language features come back with the calls that caused them. All share a window.
+
+import assert from 'node:assert/strict';
+
+import { call, text } from '../agent.mjs';
+
+/** The problems of a document that the person sees, as their messages. */
+function problems(code, uri) {
+  return code.run((vscode, _pane, uri) => vscode.languages.getDiagnostics(vscode.Uri.parse(uri)).map((it) => it.message), uri);
+}
+
+/** What the sources of a document said in a result; a source that has nothing to do with the language is left out. */
+function verdicts(result, uri) {
+  const document = result.diagnostics.documents.find((found) => found.uri === uri);
+  return document.sources.filter((source) => source.verdict !== 'noServer');
+}
+
+export async function json_that_was_broken_is_mended(play) {
+  const code = await play.share({ 'data.json': '{\n  "one": \n}\n' });
+  const uri = play.uri('data.json');
+  await code.open(play.file('data.json'));
+  await code.until('the problem', async () => (await problems(code, uri)).join() === 'Value expected');
+  await call(code, 'read', { file_path: play.file('data.json') });
+  const edit = { file_path: play.file('data.json'), old_string: '"one": ', new_string: '"one": 2' };
+  const result = await call(code, 'edit', edit, { diagnostics: { wait: 'fresh', deadlineMs: 15000 } });
+  assert.equal(result.status, 'ok', text(result));
+  const found = verdicts(result, uri).find((source) => source.id !== 'syntax');
+  assert.ok(found, JSON.stringify(result.diagnostics, null, 1));
+  assert.equal(found.resolved, 1, JSON.stringify(result.diagnostics, null, 1));
+  assert.deepEqual(found.new, []);
+  await code.until('no problem', async () => (await problems(code, uri)).length === 0);
+}
+
+export async function typescript_sees_what_was_never_saved(play) {
+  const code = await play.share({
+    'tsconfig.json': '{ "compilerOptions": { "strict": true, "noEmit": true, "types": [] } }\n',
+    'shape.ts': 'export interface Shape { sides: number }\n',
+    'use.ts': "import { Shape } from './shape';\nexport const square: Shape = { sides: 4 };\n",
+  });
+  await code.open(play.file('use.ts'));
+  await code.type('// typed, never saved\n');
+  await code.shows('// typed, never saved');
+  await call(code, 'read', { file_path: play.file('use.ts') });
+  const edit = { file_path: play.file('use.ts'), old_string: 'sides: 4', new_string: "sides: 'four'" };
+  const result = await call(code, 'edit', edit, { diagnostics: { wait: 'fresh', deadlineMs: 15000 } });
+  assert.equal(result.status, 'ok', text(result));
+  const sources = verdicts(result, play.uri('use.ts'));
+  assert.match(JSON.stringify(sources), /not assignable to type 'number'/, JSON.stringify(result.diagnostics, null, 1));
+  assert.match(text(result), /use\.ts[\s\S]*not assignable/);
+  assert.equal(play.saved('use.ts').includes('four'), false);
+}

@@ -72,7 +72,7 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        3 => "[a-zé😀 ]{1,6}".prop_map(Step::Type),
+        3 => "[a-z ]{1,6}".prop_map(Step::Type),
         1 => proptest::sample::select(vec!["notes.txt", "closed.txt", "none.txt"]).prop_map(Step::Read),
         2 => proptest::sample::select(vec![Manner::Apply, Manner::AnswerFirst, Manner::Split, Manner::Refuse])
             .prop_map(Step::Write),
@@ -277,9 +277,8 @@ proptest! {
 #[test]
 fn secrets_are_not_in_a_recording_and_it_comes_again() {
     let typed = "hunter2typed";
-    let mut steps = vec![Step::Type("password = ".to_owned()), Step::Text];
     // Each letter before the one that was typed before it, so that no frame has two of them.
-    steps.extend(typed.chars().rev().map(|c| Step::Type(c.to_string())));
+    let mut steps: Vec<Step> = typed.chars().rev().map(|c| Step::Type(c.to_string())).collect();
     steps.push(Step::Type("password = ".to_owned()));
     steps.extend([Step::Read("notes.txt"), Step::Read("closed.txt"), Step::Text]);
     let text = paused(conversation(&steps));

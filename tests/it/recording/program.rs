@@ -167,7 +167,12 @@ async fn a_recording_of_one_that_was_killed_has_whole_lines() {
         let document = json!({ "uri": "untitled:x", "version": version });
         binary.notify("textDocument/didChange", json!({ "textDocument": document, "contentChanges": changes })).await;
     }
-    call(&mut binary, 1, "read", json!({ "file_path": "a.txt" })).await;
+    // Until some of it is there: the recording comes a moment behind.
+    let mut id = 1;
+    while std::fs::read_to_string(&place.file).unwrap().lines().count() < 100 {
+        call(&mut binary, id, "read", json!({ "file_path": "a.txt" })).await;
+        id += 1;
+    }
     binary.child.kill().await.unwrap();
     let recording = place.recording();
     assert!(!recording.complete);

@@ -6,6 +6,8 @@ pub(crate) mod doctor;
 pub(crate) mod fake_editor;
 pub(crate) mod fake_server;
 pub(crate) mod mcp;
+pub(crate) mod record;
+pub(crate) mod replay;
 pub(crate) mod run;
 pub(crate) mod scenario;
 pub(crate) mod show;
@@ -20,6 +22,7 @@ use ropewalk::bridge;
 use ropewalk::config::OwnFile;
 use ropewalk::dispatch::ListedTool;
 use ropewalk::ports::{self, Disk as _, Ports, SystemDisk};
+use ropewalk::recording::Recorder;
 use ropewalk::server::{self, ServeOptions};
 use tracing_appender::non_blocking::WorkerGuard;
 use tracing_subscriber::EnvFilter;
@@ -63,6 +66,13 @@ pub(crate) struct Common {
     /// `tools` read it only where it is named.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) settings: Option<PathBuf>,
+    /// Record every frame that passes between the editor and us in this new file, less the secrets that can be told
+    /// (`serve`, `try` and `call`; docs/RECORDING.md).
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// Put the recording in the place of a file that is there.
+    #[arg(long, global = true, requires = "record")]
+    pub(crate) record_force: bool,
 }
 
 /// The commands.
@@ -83,6 +93,11 @@ pub(crate) enum Command {
     Run(run::Run),
     /// Serve the tools to a client of MCP over standard input and output: on the disk, or (`--connect`) in the editor.
     Mcp(mcp::Mcp),
+    /// Play the editor's side of a recording against a sidecar, up to the first difference.
+    ///
+    /// Exit codes: 0 the same, 1 a difference, 2 it cannot be read or needs more than a replay does, 124 deadline, 130
+    /// interrupted.
+    Replay(replay::Replay),
     /// List the tools.
     Tools(Tools),
     /// Print the JSON Schemas of the protocol, and those of a line of a script and of the fake server's script.
@@ -157,7 +172,7 @@ pub(crate) async fn told_to_end() -> u8 {
 }
 
 /// Serves an editor over standard input and output; the exit code.
-pub(crate) async fn serve(common: &Common) -> u8 {
+pub(crate) async fn serve(common: &Common, recorder: Option<&Recorder>) -> u8 {
     let trusted = common.trust.iter().filter_map(|folder| SystemDisk.canonicalize(folder).ok()).collect();
     let options = ServeOptions {
         trusted,
@@ -168,7 +183,14 @@ pub(crate) async fn serve(common: &Common) -> u8 {
         meeting: Some(bridge::own_folder()),
         ..ServeOptions::default()
     };
-    server::serve(tokio::io::stdin(), tokio::io::stdout(), Ports::system(), options).await
+    let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
+    match recorder {
+        Some(recorder) => {
+            let (input, output) = recorder.tap(input, output);
+            server::serve(input, output, Ports::system(), options).await
+        }
+        None => server::serve(input, output, Ports::system(), options).await,
+    }
 }
 
 /// Where state is kept; nowhere when the run shall leave none.
@@ -206,7 +228,7 @@ pub(crate) fn own_file(common: &Common) -> Option<OwnFile> {
 pub(crate) async fn tools(common: &Common, tools: &Tools) -> u8 {
     let listed = async {
         let root = ports::current_dir().map_err(DeskError::Disk)?;
-        let desk = Desk::start(&root, &common.trust, named_file(common)).await?;
+        let desk = Desk::start(&root, &common.trust, named_file(common), None).await?;
         let listed = desk.tools().await;
         desk.close().await;
         listed

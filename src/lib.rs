@@ -27,6 +27,7 @@
 //! | [`server`] | 7 | the front: LSP and our own methods over stdio |
 //! | [`bridge`] | 7 | our tools for clients of MCP: over a pipe, or joined to an editor's sidecar by a socket |
 //! | [`fake_editor`] | 7 | an editor by a script, for runs of it and for tests of what talks to editors |
+//! | [`recording`] | 7 | every frame of a conversation, kept without its secrets and played again |
 //! | [`fake_server`] | 7 | a language server by a script, for tests of what talks to servers |
 //!
 //! A message flows one way: bytes, `server::ordered`, then either the workspace at once (text sync) or dispatch, a tool,
@@ -46,6 +47,7 @@ pub mod patch;
 pub mod permissions;
 pub mod ports;
 pub mod process;
+pub mod recording;
 pub mod replace;
 pub mod rpc;
 pub mod server;

@@ -29,13 +29,19 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return cli::fail(1, &format!("cannot start: {error}")),
     };
+    let command = arguments.command.unwrap_or(Command::Serve);
+    let recorder = match cli::record::start(&arguments.common, &command) {
+        Ok(recorder) => recorder,
+        Err(why) => return cli::fail(2, &why),
+    };
     let code = runtime.block_on(async {
-        match arguments.command.unwrap_or(Command::Serve) {
-            Command::Serve => cli::serve(&arguments.common).await,
-            Command::Try(show) => cli::show::run(&arguments.common, show).await,
-            Command::Call(call) => cli::call::run(&arguments.common, call).await,
+        match command {
+            Command::Serve => cli::serve(&arguments.common, recorder.as_ref()).await,
+            Command::Try(show) => cli::show::run(&arguments.common, show, recorder.as_ref()).await,
+            Command::Call(call) => cli::call::run(&arguments.common, call, recorder.as_ref()).await,
             Command::Run(words) => cli::run::run(&arguments.common, words).await,
             Command::Mcp(words) => cli::mcp::run(&arguments.common, words).await,
+            Command::Replay(words) => cli::replay::run(words).await,
             Command::Tools(tools) => cli::tools(&arguments.common, &tools).await,
             Command::Schema => cli::schema(),
             Command::FakeEditor(words) => cli::fake_editor::run(&arguments.common, words).await,
@@ -43,6 +49,11 @@ fn main() -> ExitCode {
             Command::Doctor(doctor) => cli::doctor::run(&arguments.common, &doctor).await,
         }
     });
+    if let Some(recorder) = recorder
+        && !recorder.finish(code)
+    {
+        cli::complain("the recording was not finished in time; it ends where it ends");
+    }
     // Standard input may still be blocked in a read that nothing can end; the process does not wait for it.
     runtime.shutdown_background();
     ExitCode::from(code)

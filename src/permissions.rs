@@ -23,7 +23,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::config::Mode;
-pub use credentials::{credential, credential_for, noted_credential};
+pub use credentials::{credential, credential_for, credential_spans, names_credential, noted_credential};
 pub use judge::judge;
 pub use lines::{Line, Program, Step, candidates, elsewhere, is_runners, is_sink};
 pub use names::{protected, secret};

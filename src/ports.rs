@@ -5,7 +5,9 @@
 mod clock;
 mod disk;
 mod leftovers;
+mod line_file;
 mod memory_disk;
+mod outside;
 mod private;
 mod random;
 mod system_disk;
@@ -15,7 +17,9 @@ mod walk;
 
 pub use clock::{Clock, SystemClock};
 pub use disk::{DirEntry, Disk, DiskLock, FileKind, Metadata, ReadSeek};
+pub use line_file::LineFile;
 pub use memory_disk::{MemoryDisk, Operation};
+pub use outside::{kept_inside, outside, stay_inside};
 pub use private::{PrivateFolder, secret, user};
 pub use random::{Random, Seeded, SystemRandom};
 pub use system_disk::SystemDisk;

@@ -52,7 +52,7 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::{mpsc, watch};
 use tracing::debug;
 
-use crate::ports::Clock;
+use crate::ports::{self, Clock};
 use tail::Tail;
 use wire::Request;
 
@@ -168,6 +168,7 @@ fn start(
     confine: Option<&Confine>,
     by: &By,
 ) -> io::Result<(Held, Pipes)> {
+    ports::outside(|| format!("start {}", launch.program.display()))?;
     if let Some(supervisor) = &by.supervisor {
         let mut env: BTreeMap<OsString, OsString> = env.into_iter().collect();
         env.extend(launch.env.iter().map(|(name, value)| (name.into(), value.into())));

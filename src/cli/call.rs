@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use ropewalk::dispatch::Status;
 use ropewalk::ports::{self, Clock as _, SystemClock};
+use ropewalk::recording::Recorder;
 use ropewalk::tool::ErrorKind;
 use serde_json::Value;
 
@@ -42,7 +43,7 @@ mod code {
 }
 
 /// Runs the call.
-pub(crate) async fn run(common: &Common, call: Call) -> u8 {
+pub(crate) async fn run(common: &Common, call: Call, recorder: Option<&Recorder>) -> u8 {
     // What is not JSON goes on as it is: dispatch mends what can be mended and says what cannot.
     let arguments: Value = serde_json::from_str(&call.json).unwrap_or(Value::String(call.json.clone()));
     let root = match call.root.clone().map_or_else(ports::current_dir, Ok) {
@@ -52,7 +53,7 @@ pub(crate) async fn run(common: &Common, call: Call) -> u8 {
             return code::USAGE;
         }
     };
-    let desk = match Desk::start(&root, &common.trust, named_file(common)).await {
+    let desk = match Desk::start(&root, &common.trust, named_file(common), recorder).await {
         Ok(desk) => desk,
         Err(error) => {
             complain(&error.to_string());

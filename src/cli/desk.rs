@@ -11,6 +11,7 @@ use ropewalk::config::OwnFile;
 use ropewalk::dispatch::CallResult;
 use ropewalk::languages::DiagnosticsReport;
 use ropewalk::ports::{Disk as _, Ports, SystemDisk};
+use ropewalk::recording::Recorder;
 use ropewalk::rpc::{CallError, Fault, Handler, Peer};
 use ropewalk::server::protocol::ListToolsResult;
 use ropewalk::server::{self, ServeOptions};
@@ -62,8 +63,14 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// Starts a sidecar for one folder. `trust` are folders to trust from the start, `own` is the person's own settings file.
-    pub(crate) async fn start(root: &Path, trust: &[PathBuf], own: Option<OwnFile>) -> Result<Desk, DeskError> {
+    /// Starts a sidecar for one folder. `trust` are folders to trust from the start, `own` is the person's own settings
+    /// file, `recorder` listens.
+    pub(crate) async fn start(
+        root: &Path,
+        trust: &[PathBuf],
+        own: Option<OwnFile>,
+        recorder: Option<&Recorder>,
+    ) -> Result<Desk, DeskError> {
         let root = SystemDisk.canonicalize(root).map_err(DeskError::Disk)?;
         let trusted = trust.iter().filter_map(|folder| SystemDisk.canonicalize(folder).ok()).collect();
         let (ours, theirs) = tokio::io::duplex(PIPE);
@@ -71,7 +78,13 @@ impl Desk {
         let ports = Ports::system();
         let clock = Arc::clone(&ports.clock);
         let options = ServeOptions { trusted, repeatable: true, own_file: own, ..ServeOptions::default() };
-        let sidecar = tokio::spawn(server::serve(their_input, their_output, ports, options));
+        let sidecar = match recorder {
+            Some(recorder) => {
+                let (input, output) = recorder.tap(their_input, their_output);
+                tokio::spawn(server::serve(input, output, ports, options))
+            }
+            None => tokio::spawn(server::serve(their_input, their_output, ports, options)),
+        };
         let buffers = Arc::new(Buffers::default());
         let (input, output) = tokio::io::split(ours);
         let held = Arc::clone(&buffers);

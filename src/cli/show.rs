@@ -8,6 +8,7 @@ use ropewalk::dispatch::{CallResult, Status};
 use ropewalk::languages::verdict;
 use ropewalk::ports::{self, Disk as _, SystemDisk};
 use ropewalk::process;
+use ropewalk::recording::Recorder;
 use ropewalk::text::{LineBreaks, Text, hash};
 use ropewalk::tool::Content;
 use serde_json::json;
@@ -24,16 +25,16 @@ pub(crate) struct Show {
 }
 
 /// Plays the scene. Exit code 0 when all went as it should, else 1 (2: the file cannot be used).
-pub(crate) async fn run(common: &Common, show: Show) -> u8 {
+pub(crate) async fn run(common: &Common, show: Show, recorder: Option<&Recorder>) -> u8 {
     let played = match show.file {
         Some(file) => match own_file(&file) {
-            Ok((path, scenario)) => play(common, &path, &scenario, false).await,
+            Ok((path, scenario)) => play(common, &path, &scenario, false, recorder).await,
             Err(why) => {
                 complain(&why);
                 return 2;
             }
         },
-        None => bundled(common).await,
+        None => bundled(common, recorder).await,
     };
     match played {
         Ok(true) => 0,
@@ -59,23 +60,29 @@ fn own_file(file: &Path) -> Result<(PathBuf, Scenario), String> {
 }
 
 /// Plays the bundled sample in a folder of its own: the Python one, or the C one where only clangd is found.
-async fn bundled(common: &Common) -> Result<bool, DeskError> {
+async fn bundled(common: &Common, recorder: Option<&Recorder>) -> Result<bool, DeskError> {
     let found = |name: &str| process::find(name, &[]).is_some();
     let python = ["ruff", "basedpyright-langserver", "pyright-langserver"].iter().any(|name| found(name));
     let scenario = if !python && found("clangd") { scenario::c() } else { scenario::python() };
     let folder = ports::scratch_folder("ropewalk-try-").map_err(DeskError::Disk)?;
     let path = folder.path().join(&scenario.name);
     SystemDisk.create(&path, scenario.text.as_bytes()).map_err(DeskError::Disk)?;
-    play(common, &path, &scenario, true).await
+    play(common, &path, &scenario, true, recorder).await
 }
 
-async fn play(common: &Common, path: &Path, scenario: &Scenario, trusted: bool) -> Result<bool, DeskError> {
+async fn play(
+    common: &Common,
+    path: &Path,
+    scenario: &Scenario,
+    trusted: bool,
+    recorder: Option<&Recorder>,
+) -> Result<bool, DeskError> {
     let mut trust = common.trust.clone();
     let folder = project_of(path);
     if trusted {
         trust.push(folder.clone());
     }
-    let desk = Desk::start(&folder, &trust, super::named_file(common)).await?;
+    let desk = Desk::start(&folder, &trust, super::named_file(common), recorder).await?;
     // However it ends, the language servers are ended first.
     let went = tokio::select! {
         went = scenes(&desk, &folder, path, scenario) => went,

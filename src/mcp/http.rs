@@ -40,6 +40,7 @@ pub(super) fn transport(
         value.set_sensitive(true);
         custom.insert(key, value);
     }
+    crate::ports::outside(|| format!("dial {}", target.origin.host)).map_err(|error| error.to_string())?;
     let client = client(&target, local).map_err(|error| error.to_string())?;
     let config = StreamableHttpClientTransportConfig::with_uri(target.url.as_str())
         .custom_headers(custom)

@@ -5,6 +5,8 @@
 //! workspace folders it stays where it was, and a file is read and written like any other. What is noted for later is looked
 //! at more strictly ([`noted_credential`]): there, doubt costs no more than another wording.
 
+use std::ops::Range;
+
 /// Tokens that begin so, then have at least so many characters of their alphabet: (prefix, length, what it is).
 const TOKENS: &[(&str, usize, &str)] = &[
     ("AIza", 35, "a Google API key"),
@@ -88,16 +90,25 @@ pub fn noted_credential(note: &str) -> Option<&'static str> {
 
 /// Whether a line of a note gives a password or key a value.
 fn noted(line: &str) -> bool {
-    line.match_indices(['=', ':']).any(|(at, _)| {
+    noted_values(line).next().is_some()
+}
+
+/// The values that a line of a note gives to passwords and keys (byte ranges).
+fn noted_values(line: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    line.match_indices(['=', ':']).filter_map(|(at, _)| {
         let quotes: &[char] = &['"', '\'', '`', ' ', '\t', '*'];
         let before = line[..at].trim_end_matches(quotes);
         let name = before.rsplit(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | ' ')).next();
         let name: String = name.unwrap_or_default().to_ascii_lowercase().replace(['-', ' '], "_");
-        let named = NAMES.iter().chain(NOTED_NAMES).any(|end| name.ends_with(end));
+        if !NAMES.iter().chain(NOTED_NAMES).any(|end| name.ends_with(end)) {
+            return None;
+        }
         // `==`, `=>` and `:=` are read where they end.
         let value = line[at + 1..].trim_start_matches(['=', ':', '>']).trim_start_matches(quotes);
+        let from = line.len() - value.len();
         let end = value.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | ',' | ';' | '&' | ')'));
-        named && secretive(value[..end.unwrap_or(value.len())].trim_end_matches(['.', '*']))
+        let value = value[..end.unwrap_or(value.len())].trim_end_matches(['.', '*']);
+        secretive(value).then(|| from..from + value.len())
     })
 }
 
@@ -123,6 +134,42 @@ pub fn credential_for(name: &str, text: &str) -> Option<&'static str> {
     credential(text).or_else(|| (held || assigned(&format!("{name}={text}"))).then_some("a password or token"))
 }
 
+/// Whether a name, of a field or a variable, is one that is given a secret.
+pub fn names_credential(name: &str) -> bool {
+    let name = name.trim().to_ascii_lowercase().replace(['-', ' '], "_");
+    HOLDERS.contains(&name.as_str()) || NAMES.iter().chain(NOTED_NAMES).any(|end| name.ends_with(end))
+}
+
+/// Where in a text there are credentials (byte ranges, in no order, which may overlap): the secret parts of all that
+/// [`noted_credential`] sees.
+pub fn credential_spans(text: &str) -> Vec<Range<usize>> {
+    let mut spans: Vec<Range<usize>> = key_bodies(text).collect();
+    spans.extend(TOKENS.iter().flat_map(|token| tokens_like(text, *token, &is_token)));
+    spans.extend(SHORT_TOKENS.iter().flat_map(|token| tokens_like(text, *token, &|_, _| true)));
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        spans.extend(assigned_values(line).chain(noted_values(line)).map(|value| at + value.start..at + value.end));
+        at += line.len();
+    }
+    spans
+}
+
+/// What stands between the head and the end of private keys (byte ranges). One without an end goes as far as it may be one,
+/// line ends that are written as `\n` included.
+fn key_bodies(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    text.match_indices("-----BEGIN ").filter_map(|(at, begin)| {
+        let (label, rest) = text[at + begin.len()..].split_once("-----")?;
+        if label.len() > 40 || !label.contains("PRIVATE KEY") {
+            return None;
+        }
+        let from = text.len() - rest.len();
+        let may = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=' | '\\' | '\r' | '\n' | '\t');
+        let len = rest.find("-----END").or_else(|| rest.find(|c| !may(c))).unwrap_or(rest.len());
+        let letters = rest[..len].bytes().filter(u8::is_ascii_alphanumeric).count();
+        (letters >= SHORTEST).then(|| from..from + len)
+    })
+}
+
 /// The head of a private key, on a line of its own, with something behind it.
 fn key_block(text: &str) -> bool {
     text.match_indices("-----BEGIN ").any(|(at, begin)| {
@@ -136,12 +183,15 @@ fn key_block(text: &str) -> bool {
 }
 
 fn token(text: &str) -> Option<&'static str> {
-    starts(text, TOKENS, |prefix, body| {
-        let upper = !matches!(prefix, "AKIA" | "ASIA")
-            || body.len() == 16 && body.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
-        // A placeholder repeats itself (`ghp_xxxxxxxx`).
-        upper && entropy(body) > 2.5
-    })
+    starts(text, TOKENS, is_token)
+}
+
+/// Whether the body behind a prefix of [`TOKENS`] is one.
+fn is_token(prefix: &str, body: &[u8]) -> bool {
+    let upper = !matches!(prefix, "AKIA" | "ASIA")
+        || body.len() == 16 && body.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+    // A placeholder repeats itself (`ghp_xxxxxxxx`).
+    upper && entropy(body) > 2.5
 }
 
 /// What a text has of these tokens: (prefix, length, what it is), with a body that is long enough and may be one.
@@ -150,32 +200,45 @@ fn starts(
     tokens: &[(&str, usize, &'static str)],
     may: impl Fn(&str, &[u8]) -> bool,
 ) -> Option<&'static str> {
+    tokens.iter().find_map(|token| tokens_like(text, *token, &may).next().map(|_| token.2))
+}
+
+/// Where a text has such a token (byte ranges).
+fn tokens_like<'a>(
+    text: &'a str,
+    (prefix, least, _): (&'a str, usize, &'static str),
+    may: &'a impl Fn(&str, &[u8]) -> bool,
+) -> impl Iterator<Item = Range<usize>> + 'a {
     let part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    tokens.iter().find_map(|(prefix, least, what)| {
-        let found = text.match_indices(prefix).any(|(at, _)| {
-            let whole = at == 0 || !part(text.as_bytes()[at - 1]);
-            let body = text.as_bytes()[at + prefix.len()..].iter().take_while(|byte| part(**byte) || **byte == b'.');
-            let body: Vec<u8> = body.copied().collect();
-            whole && body.len() >= *least && may(prefix, &body)
-        });
-        found.then_some(*what)
+    text.match_indices(prefix).filter_map(move |(at, _)| {
+        let whole = at == 0 || !part(text.as_bytes()[at - 1]);
+        let rest = &text.as_bytes()[at + prefix.len()..];
+        let len = rest.iter().take_while(|byte| part(**byte) || **byte == b'.').count();
+        (whole && len >= least && may(prefix, &rest[..len])).then(|| at..at + prefix.len() + len)
     })
 }
 
 /// Whether a line gives a name like `PASSWORD` a value that looks like a secret.
 fn assigned(line: &str) -> bool {
-    line.match_indices(['=', ':']).any(|(at, _)| {
+    assigned_values(line).next().is_some()
+}
+
+/// The values that look like secrets and that a line gives to names like `PASSWORD` (byte ranges).
+fn assigned_values(line: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    line.match_indices(['=', ':']).filter_map(|(at, _)| {
         let quotes: &[char] = &['"', '\'', '`', ' ', '\t'];
         let name = line[..at].trim_end_matches(quotes);
         let name =
             name.rsplit(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-')).next().unwrap_or_default();
         let name = name.to_ascii_lowercase().replace('-', "_");
         if !NAMES.iter().any(|end| name.ends_with(end)) {
-            return false;
+            return None;
         }
         let value = line[at + 1..].trim_start_matches(quotes);
+        let from = line.len() - value.len();
         let end = value.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | ',' | ';' | '&' | ')'));
-        random(&value[..end.unwrap_or(value.len())])
+        let value = &value[..end.unwrap_or(value.len())];
+        random(value).then(|| from..from + value.len())
     })
 }
 
@@ -328,6 +391,29 @@ mod tests {
             (format!("DB_PASSWORD={random}"), "a password or token"),
         ] {
             assert_eq!(noted_credential(&note), Some(what), "{note}");
+        }
+    }
+
+    #[test]
+    fn where_credentials_are() {
+        let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7";
+        let random = "hJ8s9Kx2Lq4Vb7Nw1Zt5";
+        let token = made("ghp_", 36);
+        for (text, secrets) in [
+            (format!("a = 1\nDB_PASSWORD={random}\nb"), vec![random]),
+            (format!("é \"apiKey\": \"{random}\", x"), vec![random]),
+            (format!("curl -H 'Authorization: Bearer {token}' x"), vec![&token]),
+            (format!("{token} and {token}"), vec![&token, &token]),
+            ("The **password**: `hunter2secret`.".to_owned(), vec!["hunter2secret"]),
+            (format!("-----BEGIN {} KEY-----{body}-----END", "RSA PRIVATE"), vec![body]),
+            (format!("-----BEGIN {} KEY-----{body}\n and so on", "RSA PRIVATE"), vec![body]),
+            ("the password is checked elsewhere".to_owned(), vec![]),
+        ] {
+            let mut found: Vec<&str> = credential_spans(&text).into_iter().map(|at| text[at].trim()).collect();
+            found.dedup();
+            let expected: Vec<&str> = secrets.into_iter().map(|secret| &*secret).collect();
+            assert!(expected.iter().all(|secret| found.contains(secret)), "{text}: {found:?}");
+            assert_eq!(found.is_empty(), expected.is_empty(), "{text}: {found:?}");
         }
     }
 

@@ -12,7 +12,7 @@ use futures_util::stream::BoxStream;
 use tracing::info;
 use url::{Host, Url};
 
-use crate::ports::Clock;
+use crate::ports::{self, Clock};
 
 use super::course::{Course, Next};
 use super::request::Request;
@@ -33,6 +33,7 @@ pub struct SystemLookup;
 #[async_trait]
 impl Lookup for SystemLookup {
     async fn lookup(&self, host: &str) -> std::io::Result<Vec<IpAddr>> {
+        ports::outside(|| format!("look {host} up"))?;
         Ok(tokio::net::lookup_host((host, 0)).await?.map(|address| address.ip()).collect())
     }
 }

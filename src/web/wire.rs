@@ -101,6 +101,8 @@ impl Resolve for Pinned {
 #[async_trait]
 impl Wire for Http {
     async fn send(&self, request: &Request, addresses: &[IpAddr], proxy: Option<&Proxy>) -> Result<Reply, Trouble> {
+        crate::ports::outside(|| format!("dial {}", request.target.origin.host))
+            .map_err(|error| Trouble::new(TroubleKind::Refused, error.to_string()))?;
         let broken =
             |what: &str, error: &reqwest::Error| Trouble::new(TroubleKind::Broken, format!("{what}{}", causes(error)));
         let secure = |scheme: &str| scheme == "https";

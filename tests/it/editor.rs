@@ -155,6 +155,11 @@ impl FakeEditor {
         self.next_where(|message| message["id"] == id && message.get("method").is_none()).await
     }
 
+    /// The answer to something that the partner could not read.
+    pub async fn maybe_answer_to_nobody(&mut self) -> Option<Value> {
+        self.next_where(|message| message["id"].is_null() && message.get("method").is_none()).await
+    }
+
     /// The result of a request.
     pub async fn result(&mut self, id: i64) -> Value {
         let answer = self.maybe_answer(id).await.unwrap_or_else(|| panic!("no answer to {id}"));

@@ -45,6 +45,7 @@ mod patches;
 mod process;
 mod proposals;
 mod real;
+mod recording;
 mod registry;
 mod review;
 mod run;

@@ -118,7 +118,8 @@ impl Binary {
         self.notify("initialized", json!({})).await;
     }
 
-    fn terminate(&self) {
+    /// Tells it to end.
+    pub fn terminate(&self) {
         let id = i32::try_from(self.child.id().unwrap()).unwrap();
         let pid = rustix::process::Pid::from_raw(id).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();

@@ -28,6 +28,7 @@ const RANKS: &[(&str, u8)] = &[
     ("tools", 5),
     ("dispatch", 6),
     ("server", 7),
+    ("recording", 7),
     ("fake_server", 7),
     ("fake_editor", 7),
     ("bridge", 7),

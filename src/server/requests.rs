@@ -20,7 +20,8 @@ use tower_lsp::jsonrpc::{Error, ErrorCode};
 
 use crate::dispatch::CallParams;
 use crate::languages::Wait;
-use crate::workspace::{Refusal, Snapshot, View};
+use crate::ports::FileKind;
+use crate::workspace::{Key, Refusal, Snapshot, Target, View};
 
 mod sched;
 
@@ -228,10 +229,32 @@ impl Front {
         let front = Arc::clone(self);
         let token = cancel.clone();
         let rest = async move {
+            if let Some(target) = &target {
+                front.there(target).await?;
+            }
             let wait = Wait { deadline_ms: params.deadline_ms, ..Wait::default() };
             write(&front.rooms.sources.report(target.as_ref(), params.min_version, &wait, &token).await)
         };
         Ok(Started { cancel, rest: rest.boxed() })
+    }
+
+    /// Refuses a document that is neither open nor a file.
+    async fn there(&self, target: &Target) -> Result<(), Error> {
+        let workspace = &self.rooms.workspace;
+        let Key::File(path) = &target.key else { return Ok(()) };
+        if workspace.documents.get(&target.key).is_some() {
+            return Ok(());
+        }
+        let (disk, path) = (Arc::clone(&workspace.ports.disk), path.clone());
+        let looked = tokio::task::spawn_blocking(move || disk.metadata(&path).map(|found| found.kind)).await;
+        let what = match looked.map_err(|_| Error::internal_error())? {
+            Ok(FileKind::File) => return Ok(()),
+            Ok(FileKind::Directory) => "is a directory, not a file".to_owned(),
+            Ok(FileKind::Link | FileKind::Other) => "is no file".to_owned(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => "does not exist".to_owned(),
+            Err(error) => format!("cannot be looked at ({error})"),
+        };
+        Err(Error::invalid_params(format!("{} is not open in the editor, and {what}", target.shown)))
     }
 
     fn begin_settle(self: &Arc<Self>, params: &Value) -> Result<Started, Error> {

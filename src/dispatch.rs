@@ -70,6 +70,7 @@ pub use client_tools::{
     RegisterToolsParams, RegisterToolsResult, Registered, Registration, ToolDefinition, UnregisterToolsParams,
     UnregisterToolsResult,
 };
+pub(crate) use ids::{NAMES, overlong};
 pub use input::ToolInputParams;
 pub use outputs::{OutputParams, OutputText};
 pub use own::OwnSettings;

@@ -1,5 +1,6 @@
 //! Our own requests: what of each happens at once, in order, and what is then done beside the reader.
 
+mod named;
 mod outputs;
 mod proposals;
 mod registry;
@@ -92,7 +93,7 @@ impl Front {
     }
 
     fn begin_call(self: &Arc<Self>, params: &Value) -> Result<Started, Error> {
-        Ok(self.start_call(read(params)?))
+        Ok(self.start_call(read_call(params)?))
     }
 
     fn start_call(&self, params: CallParams) -> Started {
@@ -101,7 +102,7 @@ impl Front {
     }
 
     fn begin_preview(self: &Arc<Self>, params: &Value) -> Result<Started, Error> {
-        let preview = Arc::clone(&self.rooms.calls).preview(read(params)?);
+        let preview = Arc::clone(&self.rooms.calls).preview(read_call(params)?);
         Ok(uncancelled(preview.map(|result| write(&result)).boxed()))
     }
 
@@ -141,7 +142,7 @@ impl Front {
             };
         }
         match arguments {
-            [call @ Value::Object(_)] => Ok(self.start_call(read(call)?)),
+            [call @ Value::Object(_)] => Ok(self.start_call(read_call(call)?)),
             [Value::String(name)] => Ok(self.start_call(CallParams { name: name.clone(), ..CallParams::default() })),
             [Value::String(name), arguments] => Ok(self.start_call(CallParams {
                 name: name.clone(),
@@ -299,9 +300,21 @@ fn uncancelled(rest: BoxFuture<'static, Result<Value, Error>>) -> Started {
     Started { cancel: CancellationToken::new(), rest }
 }
 
+/// Reads params. Every method reads its own by this, so that one rule holds for all.
 fn read<T: DeserializeOwned>(params: &Value) -> Result<T, Error> {
+    if let Some(why) = named::misfit(params) {
+        return Err(Error::invalid_params(why));
+    }
     let params = if params.is_null() { json!({}) } else { params.clone() };
     serde_json::from_value(params).map_err(|fault| Error::invalid_params(fault.to_string()))
+}
+
+/// Reads the params of a call.
+fn read_call(params: &Value) -> Result<CallParams, Error> {
+    match named::toolless("", params) {
+        Some(why) if params.is_null() || params.is_object() => Err(Error::invalid_params(why)),
+        _ => read(params),
+    }
 }
 
 /// Reads parameters that say what a person's word is about. What they do not say does not restrict, so that a name that is
@@ -312,15 +325,10 @@ fn read_choice<T: DeserializeOwned + JsonSchema>(params: &Value) -> Result<T, Er
     const CHOICES: [&str; 6] = ["sessionId", "turnId", "callId", "uri", "hunkId", "undoId"];
     /// What any request may have.
     const COMMON: [&str; 2] = ["workDoneToken", "partialResultToken"];
-    let fields = match params {
-        Value::Object(fields) => fields.keys().map(String::as_str).collect(),
-        Value::Null => Vec::new(),
-        _ => return Err(Error::invalid_params("expected an object with named fields")),
-    };
     let schema = schemars::schema_for!(T);
     let known = schema.get("properties").and_then(Value::as_object);
-    let unknown =
-        fields.iter().find(|name| !COMMON.contains(name) && known.is_none_or(|known| !known.contains_key(**name)));
+    let mut fields = params.as_object().into_iter().flat_map(|fields| fields.keys()).map(String::as_str);
+    let unknown = fields.find(|name| !COMMON.contains(name) && known.is_none_or(|known| !known.contains_key(*name)));
     if let Some(name) = unknown {
         let names: Vec<&str> = known.into_iter().flat_map(|known| known.keys()).map(String::as_str).collect();
         return Err(Error::invalid_params(format!("unknown field `{name}`; expected {}", names.join(", "))));

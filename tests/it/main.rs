@@ -32,6 +32,7 @@ mod into;
 mod late;
 mod lost;
 mod lsp;
+mod malformed;
 mod many;
 mod mcp;
 mod memory;

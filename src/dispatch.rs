@@ -267,7 +267,7 @@ impl Dispatch {
         trust: Arc<Trust>,
     ) -> Arc<Dispatch> {
         let files = Arc::clone(&workspace);
-        let tools = Registry::new(tools).under(move || files.settings());
+        let tools = Registry::new(tools).under(move || (files.settings(), files.editor.abilities()));
         let jobs = Jobs::new(Arc::clone(&workspace.editor), Arc::clone(&workspace.ports.clock));
         let world = Arc::<World>::default();
         let heard = Arc::clone(&world);

@@ -311,9 +311,9 @@ fn read<T: DeserializeOwned>(params: &Value) -> Result<T, Error> {
 
 /// Reads the params of a call.
 fn read_call(params: &Value) -> Result<CallParams, Error> {
-    match named::toolless("", params) {
-        Some(why) if params.is_null() || params.is_object() => Err(Error::invalid_params(why)),
-        _ => read(params),
+    match named::misfit(params).or_else(|| named::toolless("", params)) {
+        Some(why) => Err(Error::invalid_params(why)),
+        None => read(params),
     }
 }
 

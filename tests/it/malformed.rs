@@ -5,6 +5,7 @@ use ropewalk::server::protocol;
 use serde_json::{Value, json};
 
 use crate::doubles::Bench;
+use crate::files::text;
 use crate::real::editor_with_notes;
 
 /// The requests to us whose params have a field of this name, by the table.
@@ -82,8 +83,7 @@ async fn a_model_that_names_no_tool_gets_a_result() {
     for params in [json!({ "name": "" }), json!({ "callId": "c9" })] {
         let result = editor.ask("ropewalk/callTool", params).await;
         assert_eq!(result["error"]["kind"], "unknownTool", "{result}");
-        let message = result["error"]["message"].as_str().unwrap();
-        assert!(message.starts_with("The call names no tool. The tools are: "), "{message}");
+        assert!(text(&result).starts_with("The call names no tool. The tools are: "), "{result}");
     }
     editor.accept_rest();
     assert_eq!(editor.leave().await, 0);

@@ -70,6 +70,7 @@ pub use client_tools::{
     RegisterToolsParams, RegisterToolsResult, Registered, Registration, ToolDefinition, UnregisterToolsParams,
     UnregisterToolsResult,
 };
+pub(crate) use ids::{NAMES, overlong};
 pub use input::ToolInputParams;
 pub use outputs::{OutputParams, OutputText};
 pub use own::OwnSettings;
@@ -266,7 +267,7 @@ impl Dispatch {
         trust: Arc<Trust>,
     ) -> Arc<Dispatch> {
         let files = Arc::clone(&workspace);
-        let tools = Registry::new(tools).under(move || files.settings());
+        let tools = Registry::new(tools).under(move || (files.settings(), files.editor.abilities()));
         let jobs = Jobs::new(Arc::clone(&workspace.editor), Arc::clone(&workspace.ports.clock));
         let world = Arc::<World>::default();
         let heard = Arc::clone(&world);

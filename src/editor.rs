@@ -104,6 +104,10 @@ pub struct Resync {
     pub version: i32,
     /// The whole text.
     pub text: String,
+    /// Whether halves of surrogate pairs were in it, for each of which U+FFFD stands in `text`. The editor does not say
+    /// so: it is what reading its answer showed.
+    #[serde(skip)]
+    pub mended: bool,
 }
 
 /// A question about calls that need a person's consent: `ropewalk/approve`.

@@ -26,6 +26,7 @@ pub use progress::{Progress, Told};
 pub use slot::{Listed, NestedCall, NestedResult, Slot};
 
 use crate::config::Settings;
+use crate::editor::Abilities;
 use crate::jobs::Jobs;
 use crate::languages::Languages;
 use crate::outputs::{Long, OutputKind, SpillPlace};
@@ -323,10 +324,11 @@ pub trait Tool: Send + Sync + 'static {
         self.access(arguments)
     }
 
-    /// Whether it can be used with these settings; else it is in no list and cannot be called.
-    fn usable(&self, settings: &Settings) -> bool {
-        let _ = settings;
-        true
+    /// What is missing for it to be of any use with these settings and in this editor, as the end of a sentence: then it is
+    /// in no list and cannot be called, and whoever calls it all the same is told that.
+    fn lacks(&self, settings: &Settings, editor: &Abilities) -> Option<&'static str> {
+        let _ = (settings, editor);
+        None
     }
 
     /// What the schema cannot say. Errors are for the model.
@@ -408,10 +410,10 @@ pub trait AnyTool: Send + Sync + 'static {
         let _ = settings;
         self.access(arguments)
     }
-    /// See [`Tool::usable`].
-    fn usable(&self, settings: &Settings) -> bool {
-        let _ = settings;
-        true
+    /// See [`Tool::lacks`].
+    fn lacks(&self, settings: &Settings, editor: &Abilities) -> Option<&'static str> {
+        let _ = (settings, editor);
+        None
     }
     /// See [`Tool::validate`].
     fn validate(&self, arguments: &Value) -> Result<(), ToolError>;

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use tracing::warn;
 
 use crate::config::Settings;
+use crate::editor::Abilities;
 use crate::permissions::Rule;
 use crate::sessions::{Session, ToolPolicy};
 use crate::tool::{AnyTool, ErrorKind, Listed, ToolError};
@@ -32,9 +33,14 @@ pub(super) struct Registry {
     joined: Mutex<Vec<Source>>,
     shelf: RwLock<Arc<Vec<Arc<Entry>>>>,
     lists: Mutex<HashMap<Wanted, Arc<[ListedTool]>>>,
-    /// The settings of now, on which it depends what can be used.
-    settings: Box<dyn Fn() -> Arc<Settings> + Send + Sync>,
+    /// The tools that were of no use when somebody was first given a list, or was last told of a new one.
+    told: Mutex<Option<Vec<String>>>,
+    /// What is around now.
+    around: Box<dyn Fn() -> Around + Send + Sync>,
 }
+
+/// What it depends on which tools are of use: the settings of now, and what the editor can do.
+pub(super) type Around = (Arc<Settings>, Abilities);
 
 /// A tool as it came.
 #[derive(Clone)]
@@ -98,26 +104,35 @@ impl Registry {
         native.sort_by(|a, b| a.name().cmp(b.name()));
         let shelf = RwLock::new(Arc::new(shelved(&native, &[]).0));
         let settings = Arc::new(Settings::default());
-        let settings = Box::new(move || Arc::clone(&settings));
-        Registry { native, joined: Mutex::default(), shelf, lists: Mutex::default(), settings }
+        // Until somebody says who is there, an editor that can do what any tool is of use for.
+        let able = Abilities { run_agent: true, ..Abilities::default() };
+        let around = Box::new(move || (Arc::clone(&settings), able.clone()));
+        Registry { native, joined: Mutex::default(), shelf, lists: Mutex::default(), told: Mutex::default(), around }
     }
 
-    /// The same, with the settings of now.
-    pub(super) fn under(self, settings: impl Fn() -> Arc<Settings> + Send + Sync + 'static) -> Registry {
-        Registry { settings: Box::new(settings), ..self }
+    /// The same, with the settings and the editor of now.
+    pub(super) fn under(self, around: impl Fn() -> Around + Send + Sync + 'static) -> Registry {
+        Registry { around: Box::new(around), ..self }
     }
 
-    /// Which tools a session has: those that can be used, as far as it has them.
+    /// The tools that are of no use now, in the order of the shelf.
+    fn useless(&self) -> Vec<String> {
+        let (settings, editor) = (self.around)();
+        let shelf = self.shelf();
+        let useless = shelf.iter().filter(|entry| entry.tool.lacks(&settings, &editor).is_some());
+        useless.map(|entry| entry.traits().name.to_owned()).collect()
+    }
+
+    /// Which tools a session has, for a list that is handed out.
+    fn told_policy(&self, session: &Session) -> Arc<ToolPolicy> {
+        let useless = self.useless();
+        lock(&self.told).get_or_insert_with(|| useless.clone());
+        without(session.tools(), useless)
+    }
+
+    /// Which tools a session has: those that are of use, as far as it has them.
     fn policy(&self, session: &Session) -> Arc<ToolPolicy> {
-        let (policy, settings, shelf) = (session.tools(), (self.settings)(), self.shelf());
-        let unusable = shelf.iter().filter(|entry| !entry.tool.usable(&settings));
-        let unusable: Vec<String> = unusable.map(|entry| entry.traits().name.to_owned()).collect();
-        if unusable.is_empty() {
-            return policy;
-        }
-        let mut narrower = (*policy).clone();
-        narrower.disable.extend(unusable);
-        Arc::new(narrower)
+        without(session.tools(), self.useless())
     }
 
     /// A tool joins, as [`Registry::join_all`] has it.
@@ -195,8 +210,8 @@ impl Registry {
         Arc::clone(&self.shelf.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Lets each tool look again at what its description tells of the world; answers whether one tells something else now.
-    /// Blocking.
+    /// Lets each tool look again at what its description tells of the world; answers whether one tells something else now,
+    /// or is of use now and was not when the list was last handed out, or the other way round. Blocking.
     pub(super) fn look_again(&self, look: impl Fn(&dyn AnyTool) -> bool) -> bool {
         let mut changed = false;
         for entry in self.shelf().iter() {
@@ -204,6 +219,12 @@ impl Registry {
         }
         if changed {
             lock(&self.lists).clear();
+        }
+        let useless = self.useless();
+        let mut told = lock(&self.told);
+        if let Some(told) = told.as_mut().filter(|told| **told != useless) {
+            *told = useless;
+            changed = true;
         }
         changed
     }
@@ -228,7 +249,7 @@ impl Registry {
     /// The list for a client: what is always there, then the deferred tools that were called, in the order of their first
     /// calls, so that what was there stays in its place; or, where they are asked for, every deferred tool.
     pub(super) fn listed(&self, session: &Session, include_deferred: bool) -> Vec<Arc<Entry>> {
-        self.arranged(&self.policy(session), &session.activated(), include_deferred)
+        self.arranged(&self.told_policy(session), &session.activated(), include_deferred)
     }
 
     fn arranged(&self, policy: &ToolPolicy, activated: &[String], include_deferred: bool) -> Vec<Arc<Entry>> {
@@ -246,7 +267,7 @@ impl Registry {
     /// The list for a client in the form it wants.
     pub(super) fn list(&self, session: &Session, params: &ListToolsParams) -> Arc<[ListedTool]> {
         let wanted = Wanted {
-            policy: self.policy(session),
+            policy: self.told_policy(session),
             activated: session.activated(),
             dialect: params.dialect,
             include_deferred: params.include_deferred,
@@ -294,25 +315,34 @@ impl Registry {
             .collect();
         let index = names::find(asked, &declared).map_err(|message| ToolError::new(ErrorKind::UnknownTool, message))?;
         match (declared.get(index), shelf.get(index)) {
-            (Some(Declared { standing: Standing::Disabled, name, .. }), Some(entry))
-                if !entry.tool.usable(&(self.settings)()) =>
-            {
-                let words = "cannot be used here: the user's settings lack what it needs. Go on without it, or say that it \
-                             is needed.";
-                Err(ToolError::new(ErrorKind::Unavailable, format!("{} {words}", quoted(&[name]))))
+            (Some(Declared { standing: Standing::Disabled, name, .. }), Some(entry)) => {
+                let (settings, editor) = (self.around)();
+                let name = quoted(&[name]);
+                let words = match entry.tool.lacks(&settings, &editor) {
+                    Some(why) => {
+                        format!("{name} cannot be used here: {why}. Go on without it, or say that it is needed.")
+                    }
+                    None => format!(
+                        "{name} is turned off in this session. Do not try the same another way; go on without it, or \
+                         say that it is needed."
+                    ),
+                };
+                Err(ToolError::new(ErrorKind::Unavailable, words))
             }
-            (Some(Declared { standing: Standing::Disabled, name, .. }), _) => Err(ToolError::new(
-                ErrorKind::Unavailable,
-                format!(
-                    "{} is turned off in this session. Do not try the same another way; go on without it, or say that \
-                     it is needed.",
-                    quoted(&[name])
-                ),
-            )),
             (_, Some(entry)) => Ok(Arc::clone(entry)),
             (_, None) => Err(ToolError::new(ErrorKind::UnknownTool, format!("There is no tool `{asked}`."))),
         }
     }
+}
+
+/// What a session has, without these tools.
+fn without(policy: Arc<ToolPolicy>, useless: Vec<String>) -> Arc<ToolPolicy> {
+    if useless.is_empty() {
+        return policy;
+    }
+    let mut narrower = (*policy).clone();
+    narrower.disable.extend(useless);
+    Arc::new(narrower)
 }
 
 /// Whether a session has yet to call a deferred tool.

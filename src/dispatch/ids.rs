@@ -18,15 +18,17 @@ pub(super) fn misfit(params: &CallParams) -> Option<ToolError> {
 
 /// Why a name is not taken: `what` it names is a field of the params.
 pub(super) fn too_long(what: &str, name: Option<&str>) -> Option<ToolError> {
-    name.and_then(|name| {
-        let length = name.len();
-        (length > MAX_ID_BYTES).then(|| {
-            ToolError::new(
-                ErrorKind::InvalidArguments,
-                format!("`{what}` has {length} bytes; at most {MAX_ID_BYTES} are taken. Give a shorter one."),
-            )
-        })
-    })
+    name.and_then(|name| overlong(what, name)).map(|words| ToolError::new(ErrorKind::InvalidArguments, words))
+}
+
+/// The fields of params that are such names.
+pub(crate) const NAMES: [&str; 4] = ["sessionId", "turnId", "callId", "messageId"];
+
+/// Why a name is too long, if it is: `what` it names is a field of the params.
+pub(crate) fn overlong(what: &str, name: &str) -> Option<String> {
+    let length = name.len();
+    (length > MAX_ID_BYTES)
+        .then(|| format!("`{what}` has {length} bytes; at most {MAX_ID_BYTES} are taken. Give a shorter one."))
 }
 
 /// A name as it is told. One that is too long is cut and marked so that it is none that is taken.

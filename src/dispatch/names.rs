@@ -139,7 +139,11 @@ fn unknown(asked: &str, wanted: &str, tools: &[Declared<'_>]) -> String {
     } else {
         format!(" The tools are: {}{cut}.", names.join(", "))
     };
-    format!("There is no tool `{}`.{hint}{listed}{more}", shown(asked))
+    let none = match shown(asked) {
+        nothing if nothing.trim().is_empty() => "The call names no tool.".to_owned(),
+        name => format!("There is no tool `{name}`."),
+    };
+    format!("{none}{hint}{listed}{more}")
 }
 
 /// A name that came from outside, bounded, and without anything in it that cannot be seen.

@@ -16,6 +16,7 @@ mod once;
 mod report;
 mod roots;
 mod servers;
+mod unmet;
 mod wait;
 mod workspace;
 

@@ -144,8 +144,8 @@ mod tests {
         messages
             .into_iter()
             .map(|message| match message {
-                Message::Call(call) => serde_json::to_string(&call).unwrap(),
-                Message::Answer(answer) => serde_json::to_string(&answer).unwrap(),
+                Message::Call(call, _) => serde_json::to_string(&call).unwrap(),
+                Message::Answer(answer, _) => serde_json::to_string(&answer).unwrap(),
                 Message::Fault(fault) => format!("fault: {}", fault.why.split([':', ';']).next().unwrap()),
             })
             .collect()

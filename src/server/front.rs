@@ -16,7 +16,8 @@ use crate::workspace::{Key, Roots, Snapshot, paths};
 use super::ServeOptions;
 use super::convert::{self, Client, TrustedFolders};
 use super::lifecycle::{Gone, Parent};
-use super::outbox::Outbox;
+use super::messages::Reading;
+use super::outbox::{Given, Outbox};
 use super::protocol;
 use super::rooms::Rooms;
 use super::settings::{Layers, Scope, Watched};
@@ -150,13 +151,13 @@ impl Front {
     }
 
     /// Applies a notification. Nothing it may contain does any harm; what cannot be read is told to the log. Answers
-    /// whether the method is one of these.
-    pub(super) fn notified(self: &Arc<Self>, method: &str, params: Value) -> bool {
+    /// whether the method is one of these. How it was read matters only where a text is kept.
+    pub(super) fn notified(self: &Arc<Self>, method: &str, params: Value, reading: Reading) -> bool {
         match method {
-            "textDocument/didOpen" => self.when_open(method, || self.opened(&params)),
-            "textDocument/didChange" => self.when_open(method, || self.changed(&params)),
+            "textDocument/didOpen" => self.when_open(method, || self.opened(&params, reading)),
+            "textDocument/didChange" => self.when_open(method, || self.changed(&params, reading)),
             "textDocument/didSave" => self.when_open(method, || {
-                self.saved(&params);
+                self.saved(&params, reading);
                 let uri = params["textDocument"]["uri"].as_str().unwrap_or_default();
                 Arc::clone(&self.rooms.calls).file_changed(uri);
             }),
@@ -282,9 +283,9 @@ impl Front {
         } else if self.outbox.client().configuration {
             let front = Arc::clone(self);
             let question = json!({ "items": [{ "section": "ropewalk" }] });
-            let then = move |answer: Result<Value, _>| match answer {
-                Ok(answer) if answer[0].is_object() => front.configure(&answer[0], Scope::Merged),
-                Ok(answer) => debug!(%answer, "the editor has no settings for us"),
+            let then = move |answer: Result<Given, _>| match answer {
+                Ok(Given { value, .. }) if value[0].is_object() => front.configure(&value[0], Scope::Merged),
+                Ok(Given { value: answer, .. }) => debug!(%answer, "the editor has no settings for us"),
                 Err(error) => warn!(%error, "no answer to workspace/configuration"),
             };
             self.outbox.ask_inline("workspace/configuration", question, Box::new(then));

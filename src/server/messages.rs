@@ -13,11 +13,20 @@ use super::outline::{Field, Outline};
 #[derive(Debug, Clone)]
 pub(super) enum Message {
     /// A request or a notification.
-    Call(Request),
+    Call(Request, Reading),
     /// The answer to a question of ours.
-    Answer(Response),
+    Answer(Response, Reading),
     /// Something that cannot be read.
     Fault(Fault),
+}
+
+/// Whether a message was read as what it says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// It was.
+    Exact,
+    /// Halves of surrogate pairs are in it, which no text of ours can hold; U+FFFD stands for each.
+    Mended,
 }
 
 /// Something that cannot be read, and what could be made out of it.
@@ -114,11 +123,11 @@ impl Fault {
 
 /// Reads a body.
 pub(super) fn read(body: &[u8]) -> Message {
-    let fault = match whole(body) {
+    let fault = match whole(body, Reading::Exact) {
         Ok(message) => return message,
         Err(fault) => fault,
     };
-    if let Some(message) = mend_surrogates(body).and_then(|mended| whole(&mended).ok()) {
+    if let Some(message) = mend_surrogates(body).and_then(|mended| whole(&mended, Reading::Mended).ok()) {
         return message;
     }
     let outline = Outline::of(body);
@@ -128,8 +137,8 @@ pub(super) fn read(body: &[u8]) -> Message {
     {
         let bare = Request::build(method.to_owned());
         match &outline.id {
-            Field::One(id) => return Message::Call(bare.id(id.clone()).finish()),
-            Field::Absent => return Message::Call(bare.finish()),
+            Field::One(id) => return Message::Call(bare.id(id.clone()).finish(), Reading::Exact),
+            Field::Absent => return Message::Call(bare.finish(), Reading::Exact),
             Field::Unclear => {}
         }
     }
@@ -164,7 +173,7 @@ fn there<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<bool, D::E
 }
 
 /// A message that can be read as a whole; else what is wrong with it.
-fn whole(body: &[u8]) -> Result<Message, String> {
+fn whole(body: &[u8], reading: Reading) -> Result<Message, String> {
     let fault = |fault: serde_json::Error| fault.to_string();
     if !body.trim_ascii_start().starts_with(b"{") {
         return Err("it is not an object".to_owned());
@@ -175,22 +184,23 @@ fn whole(body: &[u8]) -> Result<Message, String> {
         if call.method().is_empty() {
             return Err("it has no method".to_owned());
         }
-        return Ok(Message::Call(call));
+        return Ok(Message::Call(call, reading));
     }
     match serde_json::from_slice::<Response>(body) {
-        Ok(answer) => Ok(Message::Answer(answer)),
+        Ok(answer) => Ok(Message::Answer(answer, reading)),
         // Some clients leave the result of an answer out when it is null.
         Err(_) if ends.result.is_none() && ends.error.is_none() => {
             let bare: Request = serde_json::from_slice(body).map_err(fault)?;
             let id = bare.id().cloned().ok_or("it has neither a method nor an id")?;
-            Ok(Message::Answer(Response::from_ok(id, Value::Null)))
+            Ok(Message::Answer(Response::from_ok(id, Value::Null), reading))
         }
         Err(why) => Err(why.to_string()),
     }
 }
 
 /// Editors whose strings are UTF-16 can send half of a surrogate pair as an escape, for instance between two keystrokes
-/// that make an emoji. No UTF-8 text has it. U+FFFD takes its place: one UTF-16 unit too, so that positions still agree.
+/// that make an emoji. No UTF-8 text has it. U+FFFD takes its place: one UTF-16 unit too, so that UTF-16 positions still
+/// agree. A text that came so is not the editor's, and whoever keeps one must know: see [`Reading::Mended`].
 fn mend_surrogates(body: &[u8]) -> Option<Vec<u8>> {
     let mut mended = body.to_vec();
     let mut changed = false;
@@ -231,9 +241,18 @@ mod tests {
     /// A call or an answer as JSON.
     fn good(body: &str) -> String {
         match read(body.as_bytes()) {
-            Message::Call(call) => serde_json::to_string(&call).unwrap(),
-            Message::Answer(answer) => format!("answer {}", serde_json::to_string(&answer).unwrap()),
+            Message::Call(call, reading) => told(serde_json::to_string(&call).unwrap(), reading),
+            Message::Answer(answer, reading) => {
+                format!("answer {}", told(serde_json::to_string(&answer).unwrap(), reading))
+            }
             Message::Fault(fault) => format!("fault: {}", fault.why),
+        }
+    }
+
+    fn told(message: String, reading: Reading) -> String {
+        match reading {
+            Reading::Exact => message,
+            Reading::Mended => format!("mended {message}"),
         }
     }
 
@@ -292,16 +311,24 @@ mod tests {
     }
 
     #[test]
-    fn half_a_surrogate_pair_keeps_its_width() {
-        for (sent, read) in [
-            (r"\ud83d", "\u{fffd}"),
-            (r"\ude00x", "\u{fffd}x"),
-            (r"\ud83d\ud83d\ude00", "\u{fffd}😀"),
-            (r"\ud83d\n", "\u{fffd}\\n"),
-            (r"\\ud83d \ud83d", "\\\\ud83d \u{fffd}"),
+    fn half_a_surrogate_pair_keeps_its_width_and_is_told() {
+        for (sent, read, mended) in [
+            (r"\ud83d", "\u{fffd}", true),
+            (r"\ude00x", "\u{fffd}x", true),
+            (r"\ud83d\ud83d\ude00", "\u{fffd}😀", true),
+            (r"\ud83d\n", "\u{fffd}\\n", true),
+            (r"\\ud83d \ud83d", "\\\\ud83d \u{fffd}", true),
+            // These are what they are.
+            (r"\ud83d\ude00", "😀", false),
+            (r"\ufffd", "\u{fffd}", false),
+            ("\u{fffd}", "\u{fffd}", false),
+            (r"\\ud83d", r"\\ud83d", false),
         ] {
             let body = |text: &str| format!(r#"{{"jsonrpc":"2.0","method":"m","params":["{text}"]}}"#);
-            assert_eq!(good(&body(sent)), body(read));
+            let mark = if mended { "mended " } else { "" };
+            assert_eq!(good(&body(sent)), format!("{mark}{}", body(read)), "{sent}");
+            let answer = |text: &str| format!(r#"{{"jsonrpc":"2.0","result":"{text}","id":7}}"#);
+            assert_eq!(good(&answer(sent)), format!("answer {mark}{}", answer(read)), "{sent}");
         }
     }
 

@@ -19,7 +19,7 @@ use tracing::{debug, error, warn};
 
 use super::front::Front;
 use super::lifecycle::Reason;
-use super::messages::Message;
+use super::messages::{Message, Reading};
 use super::requests::Started;
 use super::stdio::Inbox;
 
@@ -61,12 +61,12 @@ where
     fn call(&mut self, _: Request) -> Answer<E> {
         match self.inbox.take() {
             None => ready(Ok(None)).boxed(),
-            Some(Message::Call(request)) => match request.id().cloned() {
-                None => self.notified(request),
+            Some(Message::Call(request, reading)) => match request.id().cloned() {
+                None => self.notified(request, reading),
                 Some(id) => self.requested(id, request),
             },
-            Some(Message::Answer(answer)) => {
-                contained("an answer", || self.front.outbox.answered(answer));
+            Some(Message::Answer(answer, reading)) => {
+                contained("an answer", || self.front.outbox.answered(answer, reading));
                 ready(Ok(None)).boxed()
             }
             Some(Message::Fault(fault)) => {
@@ -83,7 +83,7 @@ where
     S::Future: Send + 'static,
     E: Send + 'static,
 {
-    fn notified(&mut self, request: Request) -> Answer<E> {
+    fn notified(&mut self, request: Request, reading: Reading) -> Answer<E> {
         match request.method() {
             "exit" => {
                 let answer = self.inner.call(request);
@@ -99,7 +99,7 @@ where
             _ => {
                 let (method, _, params) = request.into_parts();
                 contained(&method, || {
-                    if !self.front.notified(&method, params.unwrap_or_default()) {
+                    if !self.front.notified(&method, params.unwrap_or_default(), reading) {
                         debug!(%method, "an unknown notification");
                     }
                 });

@@ -28,7 +28,7 @@ use crate::editor::{AskError, Ear};
 use crate::ports::Clock;
 
 use super::convert::Client;
-use super::messages::Question as Unreadable;
+use super::messages::{Question as Unreadable, Reading};
 use super::stdio::Backlog;
 
 /// The sending side. Cheap to clone.
@@ -66,15 +66,24 @@ struct Question {
     bounded: bool,
 }
 
+/// What an answer brought.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Given {
+    /// The result.
+    pub value: Value,
+    /// How it was read, which matters to whoever keeps a text that is in it.
+    pub reading: Reading,
+}
+
 enum Answer {
     /// Somebody waits.
-    Waited(oneshot::Sender<Result<Value, AskError>>),
+    Waited(oneshot::Sender<Result<Given, AskError>>),
     /// Done at once, before the next message is looked at.
     Inline(Inline),
 }
 
 impl Answer {
-    fn give(self, answer: Result<Value, AskError>) {
+    fn give(self, answer: Result<Given, AskError>) {
         match self {
             // Whoever asked may have gone in this moment.
             Answer::Waited(sender) => drop(sender.send(answer)),
@@ -99,7 +108,7 @@ fn number(id: &Id) -> Option<i64> {
 }
 
 /// What is done with an answer in the moment it arrives.
-type Inline = Box<dyn FnOnce(Result<Value, AskError>) + Send>;
+type Inline = Box<dyn FnOnce(Result<Given, AskError>) + Send>;
 
 enum Item {
     Message(Request),
@@ -147,6 +156,16 @@ impl Outbox {
         params: Value,
         deadline: Option<Duration>,
     ) -> Result<Value, AskError> {
+        self.ask_for(method, params, deadline).await.map(|given| given.value)
+    }
+
+    /// [`Outbox::ask`], for an answer whose reading matters.
+    async fn ask_for(
+        &self,
+        method: &'static str,
+        params: Value,
+        deadline: Option<Duration>,
+    ) -> Result<Given, AskError> {
         let (sender, receiver) = oneshot::channel();
         let id = self.inner.put(method, params, Answer::Waited(sender), deadline.is_some())?;
         let guard = TakeBack { inner: &self.inner, id };
@@ -187,8 +206,8 @@ impl Outbox {
     }
 
     /// Takes an answer to whoever waits for it.
-    pub(super) fn answered(&self, response: Response) {
-        self.inner.answered(response);
+    pub(super) fn answered(&self, response: Response, reading: Reading) {
+        self.inner.answered(response, reading);
     }
 
     /// An answer came that cannot be read. The question that it is about, or may be about, ends with an error; where that
@@ -197,7 +216,9 @@ impl Outbox {
         let error = || Error { code: ErrorCode::ParseError, message: LOST.into(), data: None };
         match question {
             Unreadable::None => {}
-            Unreadable::This(id) => self.inner.answered(Response::from_error(id.clone(), error())),
+            Unreadable::This(id) => {
+                self.inner.answered(Response::from_error(id.clone(), error()), Reading::Exact);
+            }
             Unreadable::Perhaps(id) => {
                 let number = number(id);
                 self.inner.give_up(|id, question| Some(id) == number && !question.bounded);
@@ -217,10 +238,13 @@ impl Outbox {
         params: Value,
         deadline: Option<Duration>,
     ) -> Result<T, AskError> {
-        let answer = self.ask(method, params, deadline).await?;
-        serde_json::from_value(answer)
-            .map_err(|fault| AskError::Refused(format!("its answer to {method} cannot be read: {fault}")))
+        read_as(method, self.ask(method, params, deadline).await?)
     }
+}
+
+fn read_as<T: DeserializeOwned>(method: &str, answer: Value) -> Result<T, AskError> {
+    serde_json::from_value(answer)
+        .map_err(|fault| AskError::Refused(format!("its answer to {method} cannot be read: {fault}")))
 }
 
 impl Inner {
@@ -246,7 +270,7 @@ impl Inner {
     }
 
     /// Takes an answer to whoever waits for it.
-    fn answered(&self, response: Response) {
+    fn answered(&self, response: Response, reading: Reading) {
         let (id, body) = response.into_parts();
         if id == Id::Null {
             // The editor could not make out what it was asked.
@@ -262,7 +286,10 @@ impl Inner {
             debug!(number, "a late answer");
             return;
         };
-        let answer = body.map_err(|Error { code, message, .. }| AskError::Refused(format!("{message} ({code})")));
+        let answer = match body {
+            Ok(value) => Ok(Given { value, reading }),
+            Err(Error { code, message, .. }) => Err(AskError::Refused(format!("{message} ({code})"))),
+        };
         question.answer.give(answer);
     }
 
@@ -385,14 +412,14 @@ mod tests {
         assert_eq!(methods[1].params(), Some(&json!({ "id": 1 })));
         // Late, for a question that was never asked, and with an id that is not ours.
         for id in [Id::Number(1), Id::Number(99), Id::Null, Id::String("one".into())] {
-            outbox.answered(Response::from_ok(id, json!({})));
+            outbox.answered(Response::from_ok(id, json!({})), Reading::Exact);
         }
         assert_eq!(outbox.open(), Vec::<String>::new());
 
         let mut asking = Box::pin(outbox.ask("ask", json!({}), None));
         assert_eq!(asking.as_mut().now_or_never(), None);
         assert_eq!(outbox.open(), ["editor ask"]);
-        outbox.answered(Response::from_ok(Id::String("2".into()), json!(7)));
+        outbox.answered(Response::from_ok(Id::String("2".into()), json!(7)), Reading::Exact);
         assert_eq!(asking.await, Ok(json!(7)));
     }
 
@@ -404,7 +431,7 @@ mod tests {
             assert_eq!(asking.as_mut().now_or_never(), None);
             assert_eq!(outgoing.next().await.unwrap().method(), "ask");
             // The editor answers, and then more time passes than there was, before the one who asks is looked after again.
-            outbox.answered(Response::from_ok(Id::Number(1), json!("blue")));
+            outbox.answered(Response::from_ok(Id::Number(1), json!("blue")), Reading::Exact);
             tokio::time::advance(Duration::from_mins(1)).await;
             assert_eq!(asking.as_mut().now_or_never(), Some(Ok(json!("blue"))), "{deadline:?}");
             drop(asking);
@@ -456,7 +483,11 @@ mod tests {
             let refused = |answer: Option<Result<Value, AskError>>| matches!(answer, Some(Err(AskError::Refused(_))));
             assert_eq!(refused(bounded.as_mut().now_or_never()), ended("bounded"), "{lost:?}");
             assert_eq!(refused(person.as_mut().now_or_never()), ended("person"), "{lost:?}");
-            assert_eq!(refused(inline.try_recv().ok()), ended("inline"), "{lost:?}");
+            assert_eq!(
+                refused(inline.try_recv().ok().map(|answer| answer.map(|given: Given| given.value))),
+                ended("inline"),
+                "{lost:?}"
+            );
             let mut told = Vec::new();
             while let Some(Some(message)) = outgoing.next().now_or_never() {
                 told.extend((message.method() == "$/cancelRequest").then(|| message.params().unwrap()["id"].clone()));
@@ -470,7 +501,7 @@ mod tests {
         let (outbox, _outgoing) = pair();
         let mut asking = Box::pin(outbox.ask("ask", json!({}), None));
         assert_eq!(asking.as_mut().now_or_never(), None);
-        outbox.answered(Response::from_error(Id::Null, Error::parse_error()));
+        outbox.answered(Response::from_error(Id::Null, Error::parse_error()), Reading::Exact);
         assert!(matches!(asking.await, Err(AskError::Refused(_))));
     }
 

@@ -1,5 +1,6 @@
 //! Our own requests: what of each happens at once, in order, and what is then done beside the reader.
 
+mod named;
 mod outputs;
 mod proposals;
 mod registry;
@@ -20,7 +21,8 @@ use tower_lsp::jsonrpc::{Error, ErrorCode};
 
 use crate::dispatch::CallParams;
 use crate::languages::Wait;
-use crate::workspace::{Refusal, Snapshot, View};
+use crate::ports::FileKind;
+use crate::workspace::{Key, Refusal, Snapshot, Target, View};
 
 mod sched;
 
@@ -91,7 +93,7 @@ impl Front {
     }
 
     fn begin_call(self: &Arc<Self>, params: &Value) -> Result<Started, Error> {
-        Ok(self.start_call(read(params)?))
+        Ok(self.start_call(read_call(params)?))
     }
 
     fn start_call(&self, params: CallParams) -> Started {
@@ -100,7 +102,7 @@ impl Front {
     }
 
     fn begin_preview(self: &Arc<Self>, params: &Value) -> Result<Started, Error> {
-        let preview = Arc::clone(&self.rooms.calls).preview(read(params)?);
+        let preview = Arc::clone(&self.rooms.calls).preview(read_call(params)?);
         Ok(uncancelled(preview.map(|result| write(&result)).boxed()))
     }
 
@@ -140,7 +142,7 @@ impl Front {
             };
         }
         match arguments {
-            [call @ Value::Object(_)] => Ok(self.start_call(read(call)?)),
+            [call @ Value::Object(_)] => Ok(self.start_call(read_call(call)?)),
             [Value::String(name)] => Ok(self.start_call(CallParams { name: name.clone(), ..CallParams::default() })),
             [Value::String(name), arguments] => Ok(self.start_call(CallParams {
                 name: name.clone(),
@@ -228,10 +230,32 @@ impl Front {
         let front = Arc::clone(self);
         let token = cancel.clone();
         let rest = async move {
+            if let Some(target) = &target {
+                front.there(target).await?;
+            }
             let wait = Wait { deadline_ms: params.deadline_ms, ..Wait::default() };
             write(&front.rooms.sources.report(target.as_ref(), params.min_version, &wait, &token).await)
         };
         Ok(Started { cancel, rest: rest.boxed() })
+    }
+
+    /// Refuses a document that is neither open nor a file.
+    async fn there(&self, target: &Target) -> Result<(), Error> {
+        let workspace = &self.rooms.workspace;
+        let Key::File(path) = &target.key else { return Ok(()) };
+        if workspace.documents.get(&target.key).is_some() {
+            return Ok(());
+        }
+        let (disk, path) = (Arc::clone(&workspace.ports.disk), path.clone());
+        let looked = tokio::task::spawn_blocking(move || disk.metadata(&path).map(|found| found.kind)).await;
+        let what = match looked.map_err(|_| Error::internal_error())? {
+            Ok(FileKind::File) => return Ok(()),
+            Ok(FileKind::Directory) => "is a directory, not a file".to_owned(),
+            Ok(FileKind::Link | FileKind::Other) => "is no file".to_owned(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => "does not exist".to_owned(),
+            Err(error) => format!("cannot be looked at ({error})"),
+        };
+        Err(Error::invalid_params(format!("{} is not open in the editor, and {what}", target.shown)))
     }
 
     fn begin_settle(self: &Arc<Self>, params: &Value) -> Result<Started, Error> {
@@ -276,9 +300,21 @@ fn uncancelled(rest: BoxFuture<'static, Result<Value, Error>>) -> Started {
     Started { cancel: CancellationToken::new(), rest }
 }
 
+/// Reads params. Every method reads its own by this, so that one rule holds for all.
 fn read<T: DeserializeOwned>(params: &Value) -> Result<T, Error> {
+    if let Some(why) = named::misfit(params) {
+        return Err(Error::invalid_params(why));
+    }
     let params = if params.is_null() { json!({}) } else { params.clone() };
     serde_json::from_value(params).map_err(|fault| Error::invalid_params(fault.to_string()))
+}
+
+/// Reads the params of a call.
+fn read_call(params: &Value) -> Result<CallParams, Error> {
+    match named::misfit(params).or_else(|| named::toolless("", params)) {
+        Some(why) => Err(Error::invalid_params(why)),
+        None => read(params),
+    }
 }
 
 /// Reads parameters that say what a person's word is about. What they do not say does not restrict, so that a name that is
@@ -289,15 +325,10 @@ fn read_choice<T: DeserializeOwned + JsonSchema>(params: &Value) -> Result<T, Er
     const CHOICES: [&str; 6] = ["sessionId", "turnId", "callId", "uri", "hunkId", "undoId"];
     /// What any request may have.
     const COMMON: [&str; 2] = ["workDoneToken", "partialResultToken"];
-    let fields = match params {
-        Value::Object(fields) => fields.keys().map(String::as_str).collect(),
-        Value::Null => Vec::new(),
-        _ => return Err(Error::invalid_params("expected an object with named fields")),
-    };
     let schema = schemars::schema_for!(T);
     let known = schema.get("properties").and_then(Value::as_object);
-    let unknown =
-        fields.iter().find(|name| !COMMON.contains(name) && known.is_none_or(|known| !known.contains_key(**name)));
+    let mut fields = params.as_object().into_iter().flat_map(|fields| fields.keys()).map(String::as_str);
+    let unknown = fields.find(|name| !COMMON.contains(name) && known.is_none_or(|known| !known.contains_key(*name)));
     if let Some(name) = unknown {
         let names: Vec<&str> = known.into_iter().flat_map(|known| known.keys()).map(String::as_str).collect();
         return Err(Error::invalid_params(format!("unknown field `{name}`; expected {}", names.join(", "))));

@@ -15,7 +15,8 @@ use crate::workspace::{Key, paths};
 
 use super::convert::{self, DidChange, DidOpen, Unreadable};
 use super::front::{Front, Phase};
-use super::messages::{Fault, LostSync};
+use super::messages::{Fault, LostSync, Reading};
+use super::outbox::Given;
 use super::protocol;
 
 /// The resyncs that have no answer yet, by document.
@@ -47,7 +48,7 @@ impl Asked {
 
 impl Front {
     /// `textDocument/didOpen`
-    pub(super) fn opened(self: &Arc<Self>, params: &Value) {
+    pub(super) fn opened(self: &Arc<Self>, params: &Value, reading: Reading) {
         let Some(document) = DidOpen::read(params) else {
             return self.lost_of_all("a didOpen came without a URI that can be read");
         };
@@ -58,6 +59,10 @@ impl Front {
             return;
         };
         match (text, fault) {
+            (Some(text), None) if reading == Reading::Mended => {
+                let key = workspace.documents.open_mended(key, &uri, &language_id, version, &text);
+                self.resync_doubted(&key, Since::Lost);
+            }
             (Some(text), None) => {
                 workspace.documents.open(key, &uri, &language_id, version, &text);
             }
@@ -69,7 +74,7 @@ impl Front {
     }
 
     /// `textDocument/didChange`
-    pub(super) fn changed(self: &Arc<Self>, params: &Value) {
+    pub(super) fn changed(self: &Arc<Self>, params: &Value, reading: Reading) {
         let change = match DidChange::read(params) {
             Ok(change) => change,
             Err(Unreadable { uri, why }) => {
@@ -83,7 +88,12 @@ impl Front {
             [] => self.appeared(&change.uri, change.version, "it changed before it was opened"),
             [key] => {
                 let good = documents.get(key).is_some_and(|document| document.trust == Sync::Good);
-                if let Applied::Suspect(why) = documents.change(key, change.version, change.changes) {
+                let DidChange { version, changes, .. } = change;
+                let applied = match reading {
+                    Reading::Exact => documents.change(key, version, changes),
+                    Reading::Mended => documents.change_mended(key, version, changes),
+                };
+                if let Applied::Suspect(why) = applied {
                     self.resync(key, &why, if good { Since::Lost } else { Since::Changed });
                 }
             }
@@ -92,7 +102,7 @@ impl Front {
     }
 
     /// `textDocument/didSave`
-    pub(super) fn saved(self: &Arc<Self>, params: &Value) {
+    pub(super) fn saved(self: &Arc<Self>, params: &Value, reading: Reading) {
         let Some(uri) = convert::document_uri(params) else {
             warn!("a save of a document that is not named");
             return;
@@ -104,7 +114,12 @@ impl Front {
         };
         let documents = &self.rooms.workspace.documents;
         let saved = params["text"].as_str();
-        if saved.zip(documents.get(key)).is_some_and(|(text, ours)| ours.text.to_string() != text) {
+        if saved.is_some() && reading == Reading::Mended {
+            self.doubt(
+                key,
+                &format!("{uri} was saved with half of a UTF-16 surrogate pair in it, which is no character"),
+            );
+        } else if saved.zip(documents.get(key)).is_some_and(|(text, ours)| ours.text.to_string() != text) {
             self.doubt(key, &format!("{uri} was saved with another text than ours"));
         } else {
             documents.save(key);
@@ -244,8 +259,12 @@ impl Front {
         }
         let (front, key) = (Arc::clone(self), key.clone());
         let params = json!(protocol::DocumentParams { uri });
-        let then = move |answer: Result<Value, _>| {
-            let answer = match answer.map(serde_json::from_value::<Resync>) {
+        let then = move |answer: Result<Given, _>| {
+            let read = |given: Given| {
+                let answer = serde_json::from_value::<Resync>(given.value)?;
+                Ok::<Resync, serde_json::Error>(Resync { mended: given.reading == Reading::Mended, ..answer })
+            };
+            let answer = match answer.map(read) {
                 Ok(Ok(answer)) => Some(answer),
                 Ok(Err(fault)) => {
                     warn!(%fault, "an answer to resync that cannot be read");
@@ -266,15 +285,27 @@ impl Front {
         let documents = &self.rooms.workspace.documents;
         // The text of a document that was closed since is nobody's.
         let current = documents.get(key).filter(|document| document.epoch == epoch);
-        if let (Some(Resync { version, text }), true) = (answer, current.is_some()) {
-            documents.resynced(key, version, &text);
+        if let (Some(Resync { version, text, mended }), true) = (answer, current.is_some()) {
+            if mended {
+                documents.resynced_mended(key, version, &text);
+            } else {
+                documents.resynced(key, version, &text);
+            }
             if since == Since::Lost {
                 documents.doubt(key, "something was lost while the editor was asked for its text");
             }
         }
-        let suspect = |document: Snapshot| matches!(document.trust, Sync::Suspect(_));
+        let suspect = |document: Snapshot| document.trust.doubt().is_some();
         if since != Since::Nothing && documents.get(key).is_some_and(suspect) {
             self.resync(key, "it changed while the editor was asked for its text", Since::Changed);
+        }
+    }
+
+    /// [`Front::resync`] of a document, for the reason that it is in doubt for.
+    fn resync_doubted(self: &Arc<Self>, key: &Key, happened: Since) {
+        let now = self.rooms.workspace.documents.get(key);
+        if let Some(why) = now.as_ref().and_then(|now| now.trust.doubt()) {
+            self.resync(key, why, happened);
         }
     }
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::Settings;
+use crate::editor::Abilities;
 use crate::permissions::Trust;
 use crate::workspace::Workspace;
 
@@ -188,8 +189,8 @@ impl<T: Tool> AnyTool for Erased<T> {
         typed(arguments).map(|arguments| self.tool.access_in(&arguments, settings)).unwrap_or_default()
     }
 
-    fn usable(&self, settings: &Settings) -> bool {
-        self.tool.usable(settings)
+    fn lacks(&self, settings: &Settings, editor: &Abilities) -> Option<&'static str> {
+        self.tool.lacks(settings, editor)
     }
 
     fn validate(&self, arguments: &Value) -> Result<(), ToolError> {

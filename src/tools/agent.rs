@@ -18,6 +18,8 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::config::Settings;
+use crate::editor::Abilities;
 use crate::tool::{Access, Capability, Context, ErrorKind, Outcome, Tool, ToolError, Traits};
 
 /// The type of an agent whose call names none.
@@ -127,6 +129,11 @@ impl Tool for AgentTool {
     /// The time it takes to end a command by force, and to hear of it.
     const WINDS_DOWN: Duration = Duration::from_secs(5);
 
+    fn lacks(&self, settings: &Settings, editor: &Abilities) -> Option<&'static str> {
+        let none = settings.agents.is_empty() && !editor.run_agent;
+        none.then_some("this editor runs no agents, and the user's settings name none (`agents`)")
+    }
+
     /// What it starts is named, so that rules can be about it; what the agent reaches is judged when it calls our tools.
     fn access(&self, arguments: &Arguments) -> Access {
         let named = arguments.starts().then(|| arguments.agent_type().to_owned());
@@ -208,6 +215,21 @@ mod tests {
                 (Err(told), Some(words)) if told.contains(words) => {}
                 _ => panic!("{value}: {told:?}"),
             }
+        }
+    }
+
+    #[test]
+    fn it_is_of_use_where_somebody_runs_agents() {
+        let (named, _) = Settings::parse(&json!({ "agents": { "mine": { "command": ["mine"] } } }));
+        for (settings, run_agent, of_use) in [
+            (Settings::default(), false, false),
+            (Settings::default(), true, true),
+            (named.clone(), false, true),
+            (named, true, true),
+        ] {
+            let editor = Abilities { run_agent, ..Abilities::default() };
+            let lacks = AgentTool::default().lacks(&settings, &editor);
+            assert_eq!(lacks.is_none(), of_use, "{:?} {run_agent}", settings.agents);
         }
     }
 

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::config::Settings;
+use crate::editor::Abilities;
 use crate::outputs::OutputKind;
 use crate::ports;
 use crate::tool::{Access, Capability, Content, Context, ErrorKind, Outcome, Tool, ToolError, Traits};
@@ -108,8 +109,10 @@ impl Tool for WebSearch {
         Access { hosts, ..Access::default() }
     }
 
-    fn usable(&self, settings: &Settings) -> bool {
-        chosen(settings).is_some()
+    fn lacks(&self, settings: &Settings, _: &Abilities) -> Option<&'static str> {
+        chosen(settings)
+            .is_none()
+            .then_some("the user's settings name no search engine that can be asked (`web.search`)")
     }
 
     fn validate(&self, arguments: &Arguments) -> Result<(), ToolError> {

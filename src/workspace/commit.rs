@@ -28,7 +28,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
-use crate::editor::{Editor, Origin};
+use crate::editor::{Editor, Origin, Resync};
 use crate::ports::{Clock, Ports};
 use crate::text::{BOM, LineBreaks, Splice, Text};
 
@@ -211,7 +211,12 @@ impl Desk {
         let deadline = Duration::from_millis(self.settings.commit.echo_ms);
         match self.editor.resync(&document.uri, deadline).await {
             Ok(answer) => {
-                self.documents.resynced(&document.key, answer.version, &answer.text);
+                let Resync { version, text, mended } = answer;
+                if mended {
+                    self.documents.resynced_mended(&document.key, version, &text);
+                } else {
+                    self.documents.resynced(&document.key, version, &text);
+                }
                 true
             }
             Err(error) => {

@@ -52,6 +52,19 @@ pub enum Sync {
     Good,
     /// A change did not fit: a reversed range, or one inside a character. Edits are refused until a resync.
     Suspect(String),
+    /// Halves of surrogate pairs came, which cannot be held here: U+FFFD stands for each. Edits are refused until a resync
+    /// brings a text without any.
+    Halves(String),
+}
+
+impl Sync {
+    /// Why the mirror may not be the editor's buffer; `None` where it is known to be.
+    pub fn doubt(&self) -> Option<&str> {
+        match self {
+            Sync::Good => None,
+            Sync::Suspect(why) | Sync::Halves(why) => Some(why),
+        }
+    }
 }
 
 /// One content change of a `didChange`. Without a range it is the whole text.
@@ -117,17 +130,22 @@ pub enum Applied {
     Yes,
     /// The document is not open; nothing was done.
     NotOpen,
-    /// A range did not fit; the document needs a resync, for the reason given.
+    /// A range did not fit, or halves of surrogate pairs came; the document needs a resync, for the reason given.
     Suspect(String),
 }
 
 impl Applied {
     fn of(document: &Snapshot) -> Applied {
-        match &document.trust {
-            Sync::Good => Applied::Yes,
-            Sync::Suspect(why) => Applied::Suspect(why.clone()),
-        }
+        document.trust.doubt().map_or(Applied::Yes, |why| Applied::Suspect(why.to_owned()))
     }
+}
+
+/// What is known of a text with halves of surrogate pairs in it.
+fn halves(uri: &str, version: i32) -> Sync {
+    Sync::Halves(format!(
+        "version {version} of {uri} came with half of a UTF-16 surrogate pair, which is no character and is shown here as \
+         U+FFFD"
+    ))
 }
 
 /// The open documents.
@@ -196,6 +214,11 @@ impl Documents {
         self.enter(key, uri, language_id, version, text, Sync::Suspect(why.to_owned()))
     }
 
+    /// `didOpen` with halves of surrogate pairs in it, for each of which U+FFFD stands in this text.
+    pub fn open_mended(&self, key: Key, uri: &str, language_id: &str, version: i32, text: &str) -> Key {
+        self.enter(key, uri, language_id, version, Some(text), halves(uri, version))
+    }
+
     fn enter(&self, key: Key, uri: &str, language_id: &str, version: i32, text: Option<&str>, trust: Sync) -> Key {
         let mut inner = self.lock();
         let key = match (inner.keys.get(uri), inner.open.get(&key)) {
@@ -240,6 +263,16 @@ impl Documents {
     /// `didChange`. Ranges past the end are clamped, as editors do; ranges that cannot be right are repaired as well as
     /// they can be and make the document [`Sync::Suspect`].
     pub fn change(&self, key: &Key, version: i32, changes: Vec<ContentChange>) -> Applied {
+        self.apply(key, version, changes, false)
+    }
+
+    /// `didChange` with halves of surrogate pairs in it, for each of which U+FFFD stands in these changes. Two that make a
+    /// pair may have come one after the other, so that the text here is not the editor's from now on, whatever it looks like.
+    pub fn change_mended(&self, key: &Key, version: i32, changes: Vec<ContentChange>) -> Applied {
+        self.apply(key, version, changes, true)
+    }
+
+    fn apply(&self, key: &Key, version: i32, changes: Vec<ContentChange>, mended: bool) -> Applied {
         let mut guard = self.lock();
         let inner = &mut *guard;
         let encoding = inner.counting.encoding;
@@ -288,6 +321,9 @@ impl Documents {
             document.text.splice(&splice);
             steps.push(Step { splice, after: document.text.clone() });
         }
+        if mended {
+            document.trust = halves(&document.uri, version);
+        }
         document.version = version;
         let after = document.clone();
         let applied = Applied::of(&after);
@@ -299,6 +335,16 @@ impl Documents {
     ///
     /// An answer may overtake the changes it includes. Those, up to its version, are then passed over when they come.
     pub fn resynced(&self, key: &Key, version: i32, text: &str) {
+        self.replace(key, version, text, false);
+    }
+
+    /// The editor's answer to a resync with halves of surrogate pairs in it, for each of which U+FFFD stands in this text:
+    /// it is the nearest to the editor's that can be held, and stays in doubt.
+    pub fn resynced_mended(&self, key: &Key, version: i32, text: &str) {
+        self.replace(key, version, text, true);
+    }
+
+    fn replace(&self, key: &Key, version: i32, text: &str, mended: bool) {
         let mut guard = self.lock();
         let inner = &mut *guard;
         let breaks = inner.counting.breaks;
@@ -312,7 +358,7 @@ impl Documents {
         }
         document.version = version;
         document.text = Text::new(text, breaks);
-        document.trust = Sync::Good;
+        document.trust = if mended { halves(&document.uri, version) } else { Sync::Good };
         let snapshot = document.clone();
         self.publish(inner, &DocEvent::Resynced(snapshot));
     }

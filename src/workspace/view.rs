@@ -9,7 +9,7 @@ use crate::ports::{DirEntry, Disk, FileKind};
 use crate::text::{BOM, LineBreaks, LineEnds, Text, hash_bytes};
 
 use super::codec::{self, Codec, CodecError, Decoded};
-use super::documents::{Snapshot, Sync};
+use super::documents::Snapshot;
 use super::paths::{Key, Target, not_open, uri_of_path};
 use super::proposals::layer;
 use super::search::visible;
@@ -156,12 +156,9 @@ pub(super) fn now(workspace: &Workspace, target: &Target) -> Result<View, Refusa
 }
 
 fn of_document(target: Target, snapshot: Snapshot, unsaved: bool, missing: bool) -> View {
-    let note = match &snapshot.trust {
-        Sync::Good => None,
-        Sync::Suspect(why) => {
-            Some(format!("The editor's text of {} may differ from what is shown here: {why}.", target.shown))
-        }
-    };
+    let doubt = snapshot.trust.doubt();
+    let note =
+        doubt.map(|why| format!("The editor's text of {} may differ from what is shown here: {why}.", target.shown));
     View { target, text: snapshot.text.clone(), source: Source::Open { snapshot, unsaved, missing }, note }
 }
 

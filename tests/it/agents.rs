@@ -55,12 +55,36 @@ async fn an_agent_works_in_its_session_and_answers() {
     end(editor).await;
 }
 
+async fn listed(editor: &mut FakeEditor) -> bool {
+    let tools = editor.ask("ropewalk/listTools", json!({})).await;
+    tools["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == "agent")
+}
+
+#[tokio::test]
+async fn the_tool_is_there_only_where_somebody_runs_agents() {
+    let (_gone, folder) = folder();
+    let mut runs = editor(&folder, None, true, json!({})).await;
+    assert!(listed(&mut runs).await);
+    end(runs).await;
+    let mut editor = editor_with(&folder, ServeOptions::default(), json!({ "events": true }), json!({})).await;
+    assert!(!listed(&mut editor).await);
+    // What new settings make of it is told, both ways.
+    for (agents, there) in [(json!({ "mine": { "command": ["mine"] } }), true), (json!({}), false)] {
+        let settings = json!({ "settings": { "ropewalk": { "agents": agents } } });
+        editor.notify("workspace/didChangeConfiguration", settings);
+        editor.next_where(|message| message["method"] == "ropewalk/toolsChanged").await.expect("news");
+        assert_eq!(listed(&mut editor).await, there);
+    }
+    end(editor).await;
+}
+
 #[tokio::test]
 async fn an_editor_that_refuses_errs_or_says_nothing() {
     let (_gone, folder) = folder();
     let mut none = editor(&folder, None, false, json!({})).await;
     let result = call(&mut none, "pane", "agent", json!({ "prompt": "look" })).await;
     assert_eq!(result["error"]["kind"], "unavailable", "{result}");
+    assert!(text(&result).contains("this editor runs no agents, and the user's settings name none"), "{result}");
     end(none).await;
     let mut editor = editor(&folder, None, true, json!({})).await;
     let id = begin(&mut editor, "pane", "agent", json!({ "prompt": "look" }));

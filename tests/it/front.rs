@@ -201,6 +201,9 @@ async fn half_an_emoji_keeps_the_positions_in_step() {
     bench.editor.send_raw(change(3, 1, 2, r"\ud83d\ude00"));
     let text = bench.editor.ask("ropewalk/documentText", json!({ "uri": DOCUMENT })).await;
     assert_eq!((&text["text"], &text["version"]), (&json!("a😀b"), &json!(3)));
+    // Nobody can tell here that both sides agree again.
+    let told = bench.editor.next_where(|message| message["method"] == "window/logMessage").await.unwrap();
+    assert!(told["params"]["message"].as_str().unwrap().contains("half of a UTF-16 surrogate pair"), "{told}");
     assert_eq!(bench.editor.leave().await, 0);
 }
 

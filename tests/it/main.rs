@@ -24,6 +24,7 @@ mod fidelity;
 mod files;
 mod format;
 mod front;
+mod halves;
 #[cfg(target_os = "linux")]
 mod hangs;
 mod hostile;
@@ -31,6 +32,7 @@ mod into;
 mod late;
 mod lost;
 mod lsp;
+mod malformed;
 mod many;
 mod mcp;
 mod memory;

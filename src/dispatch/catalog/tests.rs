@@ -405,7 +405,7 @@ fn names_of_every_odd_form_are_told_bounded_and_visibly() {
         ("re\u{200b}ad".to_owned(), "There is no tool `re\\u{200b}ad`. Did you mean `read`?"),
         ("qu\nux".to_owned(), "There is no tool `qu\\u{a}ux`. The tools are:"),
         ("x".repeat(1 << 20), "There is no tool `xxxx"),
-        (String::new(), "There is no tool ``. The tools are:"),
+        (String::new(), "The call names no tool. The tools are:"),
         ("_tool".to_owned(), "There is no tool `_tool`."),
         ("../read".to_owned(), "There is no tool `../read`. Did you mean `read`?"),
     ] {

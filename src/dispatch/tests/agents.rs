@@ -340,8 +340,12 @@ async fn a_session_that_is_closed_ends_its_agents() {
 #[tokio::test]
 async fn what_is_not_there_is_named() {
     let desk = desk();
+    let (kind, told) = failed(&agent(&desk, json!({ "prompt": "look" })).await);
+    let words = "this editor runs no agents, and the user's settings name none";
+    assert!(kind == Some(ErrorKind::Unavailable) && told.contains(words), "{told}");
+    let able = |runs: bool| desk.editor.abilities.lock().unwrap().run_agent = runs;
+    able(true);
     for (arguments, kind, words) in [
-        (json!({ "prompt": "look" }), ErrorKind::Unavailable, "There are no agents here"),
         (
             json!({ "action": "status", "task_id": "a7" }),
             ErrorKind::NotFound,
@@ -359,6 +363,7 @@ async fn what_is_not_there_is_named() {
         let (is, told) = failed(&agent(&desk, arguments.clone()).await);
         assert!(is == Some(kind) && told.contains(words), "{arguments}: {is:?} {told}");
     }
+    able(false);
     settled(
         &desk,
         &json!({ "agents": { "codex": { "command": ["codex"], "description": "writes code" }, "other": {} } }),

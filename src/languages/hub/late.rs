@@ -82,7 +82,7 @@ impl Hub {
     pub(super) fn remember_late(&mut self, waiting: Waiting, now: Instant) {
         self.remember_aftermath(&waiting, now);
         let Waiting { encoding, started, mode, deadline, docs, .. } = waiting;
-        for doc in docs.into_iter().filter(|doc| !doc.closed) {
+        for doc in docs.into_iter().filter(|doc| doc.gone.is_none() && doc.least.is_none()) {
             let Some(known) = self.docs.get(&doc.key) else { continue };
             let owed = doc.settled.iter().filter(|(_, settled)| settled.verdict.owes());
             let owed: BTreeSet<SourceKey> = owed.map(|(source, _)| source.clone()).collect();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::documents::{Doc, Place};
 use super::once::once;
-use super::wait::{CLOSED, WaitDoc, Waiting};
+use super::wait::{WaitDoc, Waiting};
 use super::{Base, Hub, SourceKey};
 use crate::config::OwnServers;
 use crate::languages::problems::{self, Delta, Located, RawProblem};
@@ -59,10 +59,14 @@ impl Hub {
                 }
             })
             .collect();
-        if !wanted.closed {
-            self.add_absent(wanted, &mut sources);
-        } else if sources.is_empty() {
-            sources.push(SourceReport::new(NOBODY, Verdict::Superseded).with_detail(CLOSED));
+        match wanted.gone {
+            None if wanted.least.is_some() => wanted.tell_unmet(NOBODY, &mut sources),
+            None => self.add_absent(wanted, &mut sources),
+            Some(gone) if sources.is_empty() => {
+                let (verdict, words) = gone.told();
+                sources.push(SourceReport::new(NOBODY, verdict).with_detail(words));
+            }
+            Some(_) => {}
         }
         sources.sort_by(|a, b| a.id.cmp(&b.id));
         DocumentReport { uri: wanted.uri.clone(), version: wanted.version, sources, report_in: None }

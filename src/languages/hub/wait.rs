@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::documents::Place;
+use super::documents::{Doc, Place};
 use super::servers::{Phase, Running};
+use super::unmet::Gone;
 use super::{Asked, Base, Effect, Hub, Request, SourceKey, WaitId};
 use crate::languages::client::Command;
 use crate::languages::settle::{Rev, Set, State, Track};
@@ -18,9 +19,6 @@ use crate::workspace::Key;
 
 /// One that has not said anything of any document since it started may take so long to begin.
 const SLOW_START: Duration = Duration::from_secs(20);
-
-/// What is told of a document that was closed in the middle.
-pub(super) const CLOSED: &str = "the document was closed";
 
 /// A wait that is not over.
 pub(super) struct Waiting {
@@ -51,15 +49,17 @@ pub(super) struct WaitDoc {
     pub(super) want: Rev,
     /// The text that is waited for: `want`, or the next one if the user typed on and left the edit alone.
     pub(super) limit: Rev,
-    /// The editor's version of `limit`.
+    /// The editor's version of `limit`, or of the newest text while that has not come.
     pub(super) version: Option<i32>,
     pub(super) base: Option<Base>,
     /// Where the edit is, in bytes of the text `limit`.
     spans: Vec<Range<usize>>,
     /// The user typed on more than once, or into the edit.
     superseded: bool,
-    /// It is not open any more.
-    pub(super) closed: bool,
+    /// A version that was asked for and has not come: then `limit` is the text that will be the next one.
+    pub(super) least: Option<i32>,
+    /// It is not open, or not any more.
+    pub(super) gone: Option<Gone>,
     budgets: BTreeMap<SourceKey, Duration>,
     pub(super) settled: BTreeMap<SourceKey, Settled>,
 }
@@ -137,7 +137,7 @@ impl Hub {
     fn wait_doc(&mut self, asked: Asked, now: Instant) -> WaitDoc {
         let Asked { target, base, edited, min_version } = asked;
         let key = target.key.clone();
-        let version = edited.as_ref().and_then(|edited| edited.version).or(min_version);
+        let version = edited.as_ref().and_then(|edited| edited.version);
         if let Some(edited) = edited.as_ref().filter(|edited| edited.version.is_none()) {
             if !self.docs.contains_key(&key) {
                 self.look(&target, None, &edited.after, now);
@@ -151,20 +151,22 @@ impl Hub {
             (Some(doc), None) => Some(doc.now().rev),
             (None, _) => None,
         };
+        let gone = Gone::of(known, edited.is_some(), version);
         // A version that has not come yet is waited for; one of a document that is gone never comes.
-        let closed = known.is_none_or(|doc| version.is_some() && doc.open.is_none());
-        let want = want.unwrap_or_else(|| known.map_or(0, |doc| doc.now().rev + i32::from(min_version.is_some())));
+        let least = min_version.filter(|least| known.is_some_and(|doc| !doc.has(*least)));
+        let want = want.unwrap_or_else(|| known.map_or(0, |doc| doc.now().rev)) + i32::from(least.is_some());
         WaitDoc {
             uri: known.map_or(target.uri, |doc| doc.uri.clone()),
             key,
             want,
             limit: want,
-            // Without a version that was asked for, the report is about the document as it is.
-            version: version.or_else(|| known.and_then(|doc| doc.now().version).map(|(_, version)| version)),
+            // Without an edit, the report is about the document as it is.
+            version: version.or_else(|| known.and_then(Doc::version)),
             base: base.and_then(|base| base.get().cloned()),
             spans: edited.as_ref().map(spans_of).unwrap_or_default(),
             superseded: false,
-            closed,
+            least,
+            gone,
             budgets: BTreeMap::new(),
             settled: BTreeMap::new(),
         }
@@ -198,11 +200,11 @@ impl Hub {
     /// A document was closed: nobody will say anything of it any more.
     pub(super) fn gone(&mut self, key: &Key, now: Instant) {
         for doc in self.waits.values_mut().flat_map(|waiting| &mut waiting.docs).filter(|doc| doc.key == *key) {
-            doc.closed = true;
+            doc.gone = Some(Gone::Closed);
+            let (verdict, words) = Gone::Closed.told();
             // What was said before went with its text: told without that, it would be no problems at all.
             for source in doc.budgets.keys() {
-                let detail = Some(CLOSED.to_owned());
-                let settled = Settled { verdict: Verdict::Superseded, set: None, at: now, detail };
+                let settled = Settled { verdict, set: None, at: now, detail: Some(words.to_owned()) };
                 let said = doc.settled.entry(source.clone()).or_insert_with(|| settled.clone());
                 if said.verdict == Verdict::Fresh {
                     *said = settled;
@@ -217,7 +219,11 @@ impl Hub {
         let mut ask = false;
         for wanted in self.waits.values_mut().flat_map(|waiting| &mut waiting.docs) {
             // Names last: there may be thousands.
-            if newest <= wanted.limit || wanted.superseded || wanted.key != *key {
+            if newest <= wanted.limit && wanted.least.is_none() || wanted.superseded || wanted.key != *key {
+                continue;
+            }
+            if let Some(least) = wanted.least {
+                ask |= wanted.comes(doc, newest, least);
                 continue;
             }
             let mut spans = wanted.spans.clone();
@@ -233,7 +239,7 @@ impl Hub {
                 (wanted.limit, wanted.spans) = (newest, spans);
                 // What was said of the text before is not about this one.
                 wanted.settled.clear();
-                wanted.version = doc.now().version.map(|(_, version)| version);
+                wanted.version = doc.version();
                 ask = true;
             }
         }
@@ -292,7 +298,7 @@ impl Hub {
                     Judged::Settled(_) => now,
                 }
             });
-            let looking = self.looking(waiting, doc).then(|| waiting.started + self.budget_of_looking(waiting));
+            let looking = self.is_to_come(waiting, doc).then(|| waiting.started + self.budget_of_looking(waiting));
             next = next.into_iter().chain(opens).chain(looking).min();
         }
         next.or_else(|| self.stays_for_all(waiting, now))
@@ -308,9 +314,12 @@ impl Hub {
         waiting.only.as_ref().is_none_or(|only| only.contains(&self.id_of(source)))
     }
 
-    /// Whether a server of a document that is waited for is still being looked for.
-    fn looking(&self, waiting: &Waiting, doc: &WaitDoc) -> bool {
-        let Some(known) = self.docs.get(&doc.key).filter(|_| !doc.closed) else { return false };
+    /// Whether a document that is waited for has yet to get its version, or a server of it is still being looked for.
+    fn is_to_come(&self, waiting: &Waiting, doc: &WaitDoc) -> bool {
+        let Some(known) = self.docs.get(&doc.key).filter(|_| doc.gone.is_none()) else { return false };
+        if doc.least.is_some() {
+            return true;
+        }
         let could_be = |kind: &String| match &waiting.only {
             None => true,
             Some(only) => {
@@ -355,7 +364,7 @@ impl Hub {
                 }
             }
             let patient = waiting.mode != WaitMode::None && !waiting.ended;
-            if self.looking(waiting, &waiting.docs[index]) && patient && now < looking_until {
+            if self.is_to_come(waiting, &waiting.docs[index]) && patient && now < looking_until {
                 next = Some(next.map_or(looking_until, |next| next.min(looking_until)));
             }
         }
@@ -444,8 +453,9 @@ impl Hub {
             Judged::Settled(Settled { verdict, set, at: now, detail })
         };
         // One of that name that was opened since is another document, whose texts are numbered anew.
-        if doc.closed {
-            return settled(Verdict::Superseded, None, Some(CLOSED.into()));
+        if let Some(gone) = doc.gone {
+            let (verdict, words) = gone.told();
+            return settled(verdict, None, Some(words.into()));
         }
         let track = self.docs.get(&doc.key).and_then(|known| known.tracks.get(source));
         let state = track.map_or(State::Silent, |track| {

@@ -260,4 +260,52 @@ async fn a_report_without_an_edit_tells_what_is_present() {
     server.expect("textDocument/didChange").await;
     server.publish(&doc.uri, Some(102), json!([error(0, "there")])).await;
     assert_eq!(told(&report.await.unwrap()), "ruff fresh@2 151ms present=[0:0 there]");
+    // A version that is there already is not waited for, however long ago it came.
+    for least in [1, 2] {
+        let report = bench.languages.report(Some(&doc), Some(least), &Wait::default(), &CancellationToken::new()).await;
+        assert_eq!(told(&report), "ruff fresh@2 0ms present=[0:0 there]", "{least}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_version_that_does_not_come_is_not_reported_as_if_it_had() {
+    let mut bench = Bench::new();
+    let doc = bench.open("a.py", "a\n");
+    let mut server = bench.server().await;
+    server.initialize(PUSHES()).await;
+    server.publish(&doc.uri, Some(101), json!([])).await;
+    bench.quiesce().await;
+    let wait = Wait { deadline_ms: Some(1000), ..Wait::default() };
+    let languages = Arc::clone(&bench.languages);
+    let asked = doc.clone();
+    let report =
+        tokio::spawn(async move { languages.report(Some(&asked), Some(9), &wait, &CancellationToken::new()).await });
+    bench.quiesce().await;
+    // One that comes is not yet the one that was asked for, though it is checked.
+    bench.replace(&doc, 0..0, "x\n");
+    server.expect("textDocument/didChange").await;
+    server.publish(&doc.uri, Some(102), json!([error(0, "bad")])).await;
+    let words = "version 9 has not come: the document is at version 2";
+    assert_eq!(told(&report.await.unwrap()), format!("ruff pending@2 1000ms ({words})"));
+
+    // Nor where nobody speaks of it.
+    let bench = Bench::without(&["ruff", "basedpyright", "pyright"]);
+    let doc = bench.open("a.py", "a\n");
+    let wait = Wait { deadline_ms: Some(50), ..Wait::default() };
+    let report = bench.languages.report(Some(&doc), Some(9), &wait, &CancellationToken::new()).await;
+    let words = "version 9 has not come: the document is at version 1";
+    assert_eq!(told(&report), format!("language server pending@1 0ms ({words})"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_file_that_nobody_has_open_was_not_closed() {
+    let bench = Bench::new();
+    let doc = bench.open("a.py", "a\n");
+    bench.documents.close(&doc.key);
+    bench.quiesce().await;
+    for least in [None, Some(1)] {
+        let report = bench.languages.report(Some(&doc), least, &Wait::default(), &CancellationToken::new()).await;
+        let words = "the file is not open in the editor, and no call has looked at it: nobody was asked about it";
+        assert_eq!(told(&report), format!("language server neverReported 0ms ({words})"), "{least:?}");
+    }
 }

@@ -5,12 +5,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::{BEHIND, Outbox, news};
+use super::{BEHIND, Given, Outbox, news, read_as};
 use crate::editor::{
     Abilities, ApplyEdit, ApproveParams, ApproveResult, AskError, AskParams, AskResult, Ear, EditReply, Editor,
     ElicitAnswer, ElicitParams, FormatParams, FormatResult, News, Resync, Review, RunAgentParams, RunAgentResult,
     RunToolParams, RunToolResult, SampleAnswer, SampleParams, SaveParams, SaveResult,
 };
+use crate::server::messages::Reading;
 use crate::server::protocol;
 use crate::text::TextEdit;
 
@@ -44,7 +45,9 @@ impl Editor for Outbox {
         if !self.abilities().resync {
             return Err(AskError::Unsupported);
         }
-        self.ask_as(protocol::RESYNC, json!({ "uri": uri }), Some(deadline)).await
+        let Given { value, reading } = self.ask_for(protocol::RESYNC, json!({ "uri": uri }), Some(deadline)).await?;
+        let answer: Resync = read_as(protocol::RESYNC, value)?;
+        Ok(Resync { mended: reading == Reading::Mended, ..answer })
     }
 
     fn can_approve(&self) -> bool {

@@ -11,11 +11,17 @@ use crate::sessions::DEFAULT_SESSION;
 
 use super::super::front::Front;
 use super::super::protocol::{JobOutputParams, JobsParams, JobsResult, StopJobParams, StopJobResult};
+use super::named::toolless;
 use super::{Started, at_once, read, write};
 
 impl Front {
     pub(super) fn begin_batch(self: &Arc<Self>, params: &Value) -> Result<Started, Error> {
-        let begun = Arc::clone(&self.rooms.calls).begin_batch(read(params)?);
+        let batch = read(params)?;
+        let mut calls = params["calls"].as_array().into_iter().flatten().enumerate();
+        if let Some(why) = calls.find_map(|(at, call)| toolless(&format!("calls[{at}]."), call)) {
+            return Err(Error::invalid_params(why));
+        }
+        let begun = Arc::clone(&self.rooms.calls).begin_batch(batch);
         Ok(Started { cancel: begun.cancel, rest: begun.result.map(|result| write(&result)).boxed() })
     }
 

@@ -11,7 +11,7 @@ use tracing::debug;
 
 use crate::editor::{ApplyEdit, AskError, EditReply};
 use crate::text::Text;
-use crate::workspace::documents::{DocEvent, Snapshot, Sync};
+use crate::workspace::documents::{DocEvent, Snapshot};
 
 use super::Desk;
 use super::echo::{Echo, Verdict};
@@ -168,7 +168,7 @@ pub(super) async fn deliver(desk: &Desk, watch: &mut Watch, sent: Sent, label: &
         return (fate, delivery);
     }
     // The mirror can come into doubt without a change having come.
-    if let Some(Snapshot { trust: Sync::Suspect(why), .. }) = desk.documents.get(&watch.now.key) {
+    if let Some(why) = desk.documents.get(&watch.now.key).and_then(|now| now.trust.doubt().map(str::to_owned)) {
         delivery.suspect = Some(why);
     }
     if delivery.wants_asking(watch) {
@@ -210,10 +210,7 @@ impl Delivery {
         }
         self.closed = matches!(event, DocEvent::Closed(_));
         watch.now = event.snapshot().clone();
-        self.suspect = match &watch.now.trust {
-            Sync::Good => None,
-            Sync::Suspect(why) => Some(why.clone()),
-        };
+        self.suspect = watch.now.trust.doubt().map(str::to_owned);
     }
 
     /// Takes in what has happened by now, and nothing of what happens meanwhile.

@@ -111,7 +111,7 @@ async fn trusted(desk: &Desk, watch: &mut Watch, shown: &str, cancel: &Cancellat
     if let Some(now) = desk.documents.get(&watch.now.key) {
         watch.now.trust = now.trust;
     }
-    if matches!(watch.now.trust, Sync::Suspect(_)) {
+    if watch.now.trust.doubt().is_some() {
         tokio::select! {
             biased;
             _ = desk.resync(&watch.now) => {}
@@ -121,16 +121,20 @@ async fn trusted(desk: &Desk, watch: &mut Watch, shown: &str, cancel: &Cancellat
             return Err(closed(shown));
         }
     }
-    match &watch.now.trust {
-        Sync::Good => Ok(()),
-        Sync::Suspect(why) => Err(Refusal::new(
-            RefusalKind::Conflict,
-            format!(
-                "The text of {shown} as known here may differ from the editor's ({why}), so nothing was changed. \
-                 Ask the user to close the document and open it again, then read it again."
-            ),
-        )),
-    }
+    let trust = &watch.now.trust;
+    let Some(why) = trust.doubt() else { return Ok(()) };
+    // Only an editor that tells its text shows that the half is gone.
+    let advice = if matches!(trust, Sync::Halves(_)) && desk.editor.abilities().resync {
+        "Ask the user to complete or delete that character, or to close the document and open it again; then read it again."
+    } else {
+        "Ask the user to close the document and open it again, then read it again."
+    };
+    Err(Refusal::new(
+        RefusalKind::Conflict,
+        format!(
+            "The text of {shown} as known here may differ from the editor's ({why}), so nothing was changed. {advice}"
+        ),
+    ))
 }
 
 fn sent(desk: &Desk, text: &Text, splices: Vec<Splice>) -> Result<Sent, Refusal> {

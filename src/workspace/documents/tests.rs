@@ -364,3 +364,31 @@ fn a_watch_goes_on_over_a_close_and_ends_with_its_receiver() {
     documents.save(&key());
     assert!(documents.lock().watchers.is_empty());
 }
+
+#[test]
+fn halves_of_pairs_are_in_doubt_until_a_text_without_any() {
+    let documents = documents(Encoding::Utf16, LineBreaks::default(), "ab");
+    let insert = |text: &str| vec![replace((0, 0), (0, 0), text)];
+    let halves = |documents: &Documents| matches!(get(documents).trust, Sync::Halves(_));
+    let applied = documents.change_mended(&key(), 2, insert("\u{fffd}"));
+    assert!(matches!(&applied, Applied::Suspect(why) if why.contains("half") && why.contains("U+FFFD")), "{applied:?}");
+    assert!(halves(&documents));
+    // A change without halves leaves those that are there, and so does a whole text that has some.
+    documents.change(&key(), 3, insert("x"));
+    assert!(halves(&documents));
+    documents.change_mended(&key(), 4, vec![full("\u{fffd}")]);
+    assert!(halves(&documents));
+    documents.change(&key(), 5, vec![full("whole")]);
+    assert_eq!(get(&documents).trust, Sync::Good);
+    // The editor's own answer; one that is older than what is known says nothing.
+    documents.resynced_mended(&key(), 4, "\u{fffd}");
+    assert_eq!((get(&documents).text.to_string().as_str(), get(&documents).trust), ("whole", Sync::Good));
+    documents.resynced_mended(&key(), 5, "\u{fffd}");
+    assert!(halves(&documents) && get(&documents).text.to_string() == "\u{fffd}");
+    documents.resynced(&key(), 7, "\u{1f60e}");
+    // What the answer has brought already, halves and all, is passed over.
+    assert_eq!(documents.change_mended(&key(), 6, insert("\u{fffd}")), Applied::Yes);
+    assert_eq!((get(&documents).text.to_string().as_str(), get(&documents).trust), ("\u{1f60e}", Sync::Good));
+    documents.open_mended(key(), URI, "text", 1, "\u{fffd}");
+    assert!(halves(&documents));
+}

@@ -28,7 +28,7 @@ async fn it_is_there_only_where_an_engine_can_be_asked() {
     assert!(!listed(&mut none).await);
     let result = none.call("websearch", json!({ "query": "x" })).await;
     assert_eq!(ended(&result), "unavailable", "{result}");
-    assert!(text(&result).contains("the user's settings lack what it needs"), "{result}");
+    assert!(text(&result).contains("the user's settings name no search engine"), "{result}");
     // New settings are what counts.
     let settings = json!({ "settings": { "ropewalk": { "web": { "search": { "engine": "duckduckgo" } } } } });
     none.editor.notify("workspace/didChangeConfiguration", settings);

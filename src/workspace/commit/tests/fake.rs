@@ -290,7 +290,7 @@ impl Editor for Fake {
         // What is held back goes out first: the answer is about a version that was told.
         self.flush();
         let state = self.lock();
-        Ok(Resync { version: state.version, text: state.text.to_string() })
+        Ok(Resync { version: state.version, text: state.text.to_string(), mended: false })
     }
 
     fn tell(&self, news: News) {

@@ -76,6 +76,7 @@ scenarios! {
     a_file_without_a_buffer_is_written_on_the_disk,
     a_hundred_thousand_lines,
     a_missing_final_newline_stays_missing,
+    a_read_only_buffer_takes_edits_of_eglot,
     a_refused_edit_is_told,
     a_stale_edit_at_version_0_lands_nowhere_else,
     a_stale_edit_is_computed_anew,

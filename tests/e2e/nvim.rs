@@ -110,6 +110,23 @@ scenarios! { api:
     tools_in_lua_are_called_by_the_sidecar,
 }
 
+scenarios! { conformance:
+    a_buffer_that_is_closed_unsaved_and_opened_again,
+    a_byte_order_mark_stays,
+    a_file_that_gets_another_name_while_it_is_open,
+    a_file_without_a_buffer_is_written_on_the_disk,
+    a_hundred_thousand_lines,
+    a_missing_final_newline_is_added_by_a_save_alone,
+    a_read_only_file_is_not_edited,
+    a_refused_edit_is_told,
+    a_stale_edit_is_refused_and_computed_anew,
+    a_stale_edit_whose_place_is_gone_changes_nothing,
+    combined_characters_before_the_edit,
+    crlf_stays_through_typing_an_edit_and_a_save,
+    two_windows_on_a_buffer_stay_where_they_are,
+    undo_in_insert_mode_takes_back_the_edit_and_leaves_the_typing,
+}
+
 scenarios! { desk:
     a_long_result_is_shown_whole,
     a_result_that_comes_while_the_user_types_takes_no_focus,

@@ -90,6 +90,23 @@ scenarios! { approvals:
     closing_the_page_is_a_no,
 }
 
+scenarios! { conformance:
+    a_byte_order_mark_stays,
+    a_document_that_is_closed_unsaved_and_opened_again,
+    a_file_that_gets_another_name_while_it_is_open,
+    a_file_without_a_document_is_written_on_the_disk,
+    a_file_without_write_permission_is_edited_in_its_buffer,
+    a_hundred_thousand_lines,
+    a_missing_final_newline_stays_missing,
+    a_stale_edit_is_refused_and_computed_anew,
+    a_stale_edit_whose_place_is_gone_changes_nothing,
+    an_edit_of_a_fresh_document_lands,
+    an_editor_that_was_made_read_only_takes_edits_of_extensions,
+    combined_characters_before_the_edit,
+    two_groups_on_a_document_stay_where_they_are,
+    undo_in_the_middle_of_typing,
+}
+
 scenarios! { diagnostics:
     json_that_was_broken_is_mended,
     typescript_sees_what_was_never_saved,

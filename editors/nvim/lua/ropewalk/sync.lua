@@ -23,6 +23,7 @@ local M = {}
 ---@field size integer bytes of all lines, one more for each
 ---@field lossy boolean whether a line holds bytes that are not UTF-8
 ---@field closed boolean
+---@field written? boolean whether the whole buffer was written since its file was read
 ---@field batch? table[] content changes that go out together
 ---@field alias table<integer, integer|false> Neovim's version -> ours; false: it stood for two texts
 ---@field stamps integer[] the keys of `alias`, oldest first
@@ -143,6 +144,15 @@ local function is_empty(bufnr)
   end)
 end
 
+--- Whether the last line has a line end. Where a `:write` added one, as 'fixendofline' has it, the file has it and each
+--- write adds it again, while 'endofline' stays off until the file is read anew.
+---@param document ropewalk.Document
+---@return boolean
+local function has_eol(document)
+  local options = vim.bo[document.bufnr]
+  return options.eol or document.written == true and options.fixeol and not options.binary
+end
+
 --- The raw lines `[first, last)` in wire spelling.
 ---@param bufnr integer
 ---@param first integer
@@ -197,7 +207,7 @@ local function load(document)
     lines = lines,
     -- A buffer of CR lines is served with LF, so that it has lines at all.
     sep = vim.bo[bufnr].fileformat == 'dos' and '\r\n' or '\n',
-    eol = vim.bo[bufnr].eol,
+    eol = has_eol(document),
     empty = is_empty(bufnr),
   }
   remember(document, vim.lsp.util.buf_versions[bufnr], before == text.join(document.text))
@@ -303,7 +313,7 @@ local function agrees(document)
   if
     M.uri(bufnr) ~= document.uri
     or language_of(bufnr) ~= document.language
-    or vim.bo[bufnr].eol ~= held.eol
+    or has_eol(document) ~= held.eol
     or (vim.bo[bufnr].fileformat == 'dos') ~= (held.sep == '\r\n')
     or count ~= #held.lines
     or is_empty(bufnr) ~= held.empty
@@ -405,6 +415,7 @@ function M.open(client, bufnr)
       if document.closed then
         return true
       end
+      document.written = false
       M.reopen(document)
     end,
     on_detach = function()
@@ -465,7 +476,9 @@ function M.setup(group)
     group = group,
     desc = 'ropewalk: textDocument/didSave',
     callback = function(args)
+      local whole = args.match == api.nvim_buf_get_name(args.buf) and not vim.bo[args.buf].modified
       for _, document in ipairs(M.of_buffer(args.buf)) do
+        document.written = document.written or whole
         M.check(document)
         if (lines_to[document.client.id] or {}).save then
           tell(document, 'textDocument/didSave', { textDocument = { uri = document.uri } })
@@ -483,7 +496,7 @@ function M.setup(group)
   })
   api.nvim_create_autocmd('OptionSet', {
     group = group,
-    pattern = { 'fileformat', 'endofline', 'binary' },
+    pattern = { 'fileformat', 'endofline', 'fixendofline', 'binary' },
     desc = 'ropewalk: other line ends of a document',
     callback = function()
       -- With `nvim_set_option_value` the buffer of the option need not be the current one.

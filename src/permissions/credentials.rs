@@ -411,7 +411,7 @@ mod tests {
         ] {
             let mut found: Vec<&str> = credential_spans(&text).into_iter().map(|at| text[at].trim()).collect();
             found.dedup();
-            let expected: Vec<&str> = secrets.into_iter().map(|secret| &*secret).collect();
+            let expected: Vec<&str> = secrets;
             assert!(expected.iter().all(|secret| found.contains(secret)), "{text}: {found:?}");
             assert_eq!(found.is_empty(), expected.is_empty(), "{text}: {found:?}");
         }

@@ -65,6 +65,7 @@ impl LineFile {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test looks at what is on the disk")]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 

@@ -102,7 +102,9 @@ scenarios! { documents:
     an_unsaved_buffer_is_read_and_edited,
     an_untitled_document,
     columns_behind_an_emoji,
+    emoji_stay_whole_wherever_the_document_is,
     lines_end_as_they_did,
+    the_caret_stays_where_the_person_is,
 }
 
 scenarios! { review:

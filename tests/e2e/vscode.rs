@@ -115,6 +115,7 @@ scenarios! { review:
 }
 
 scenarios! { trust:
+    a_call_that_waits_outlives_the_trust_that_is_given,
     trust_that_is_given_lets_commands_run_once_allowed,
     without_trust_agents_read_and_edit_and_run_nothing,
 }

@@ -93,6 +93,7 @@ scenarios! { approvals:
 scenarios! { diagnostics:
     json_that_was_broken_is_mended,
     typescript_sees_what_was_never_saved,
+    what_an_edit_breaks_in_a_document_without_problems,
 }
 
 scenarios! { documents:

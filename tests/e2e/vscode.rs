@@ -111,6 +111,7 @@ scenarios! { documents:
 scenarios! { review:
     a_proposal_is_accepted_where_it_would_be,
     keys_and_commands_judge_what_is_at_the_cursor,
+    lenses_come_though_the_keyboard_goes_elsewhere,
     one_hunk_is_kept_and_another_undone_through_lenses,
     the_side_view_tells_what_an_agent_does,
 }

@@ -110,6 +110,7 @@ scenarios! { conformance:
 scenarios! { diagnostics:
     json_that_was_broken_is_mended,
     typescript_sees_what_was_never_saved,
+    what_an_edit_breaks_in_a_document_without_problems,
 }
 
 scenarios! { documents:
@@ -119,17 +120,21 @@ scenarios! { documents:
     an_unsaved_buffer_is_read_and_edited,
     an_untitled_document,
     columns_behind_an_emoji,
+    emoji_stay_whole_wherever_the_document_is,
     lines_end_as_they_did,
+    the_caret_stays_where_the_person_is,
 }
 
 scenarios! { review:
     a_proposal_is_accepted_where_it_would_be,
     keys_and_commands_judge_what_is_at_the_cursor,
+    lenses_come_though_the_keyboard_goes_elsewhere,
     one_hunk_is_kept_and_another_undone_through_lenses,
     the_side_view_tells_what_an_agent_does,
 }
 
 scenarios! { trust:
+    a_call_that_waits_outlives_the_trust_that_is_given,
     trust_that_is_given_lets_commands_run_once_allowed,
     without_trust_agents_read_and_edit_and_run_nothing,
 }

@@ -1,6 +1,6 @@
 // The settings as VS Code has them now, and what follows when they change.
 import * as vscode from 'vscode';
-import { OWN_KEYS, type OwnSettings, ownSettings, sidecarKeys, sidecarSettings } from './settings';
+import { isStartedAlike, type OwnSettings, ownSettings, sidecarKeys, sidecarSettings } from './settings';
 import type { Sidecar } from './sidecar';
 
 export class Configuration {
@@ -28,14 +28,16 @@ export class Configuration {
 
   /** Tells the sidecar of changes; starts it anew where they are about how it is started. */
   follow(sidecar: Sidecar): vscode.Disposable {
+    let before = this.own();
     return vscode.workspace.onDidChangeConfiguration((event) => {
       if (!event.affectsConfiguration('ropewalk')) return;
-      const start = OWN_KEYS.filter((key) => key !== 'enabled').some((key) =>
-        event.affectsConfiguration(`ropewalk.${key}`),
-      );
-      if (start && (sidecar.state !== 'stopped' || sidecar.trouble !== undefined)) void sidecar.restart();
-      else if (event.affectsConfiguration('ropewalk.enabled'))
-        void (this.own().enabled ? sidecar.start() : sidecar.stop());
+      // VS Code tells of settings that it restricts as of changed ones when trust is given, though they are as before:
+      // what waits for an answer of this sidecar is not to lose it by that.
+      const [was, own] = [before, this.own()];
+      before = own;
+      if (!isStartedAlike(was, own) && (sidecar.state !== 'stopped' || sidecar.trouble !== undefined))
+        void sidecar.restart();
+      else if (was.enabled !== own.enabled) void (own.enabled ? sidecar.start() : sidecar.stop());
       else sidecar.notify('workspace/didChangeConfiguration', { settings: { ropewalk: this.sidecar() } });
     });
   }

@@ -2,6 +2,7 @@
 // diagnostics are about nor who reported; so they bear the version at their receipt, as such, and only what changed is
 // passed on. TypeScript and JavaScript are the exception: their server can be asked about the text of now.
 import * as vscode from 'vscode';
+import { checkersOf, SECTIONS } from './builtin';
 import { findDocument, isServed, openDocument } from './documents';
 import { bySource, Ledger, type RawProblem, Sources } from './problems';
 import type { DocumentParams, Forwarded } from './protocol';
@@ -31,6 +32,17 @@ function isAskable(document: vscode.TextDocument): boolean {
   return vscode.workspace.getConfiguration(section, document).get<boolean>('validate.enable') !== false;
 }
 
+/** The sources of VS Code's own extensions that look at a document, whether or not they have found anything in it. */
+function builtinSources(document: vscode.TextDocument): string[] {
+  return checkersOf(document.languageId, () => document.getText())
+    .filter(
+      ({ extension, setting }) =>
+        vscode.extensions.getExtension(extension) !== undefined &&
+        vscode.workspace.getConfiguration(undefined, document).get<boolean>(setting) !== false,
+    )
+    .map(({ source }) => source);
+}
+
 /** Asks VS Code's TypeScript server; undefined where it gives no answer about the text of now. */
 async function ask(document: vscode.TextDocument): Promise<{ version: number; problems: RawProblem[] } | undefined> {
   await vscode.extensions.getExtension(EXTENSION)?.activate();
@@ -57,11 +69,19 @@ export function forwardDiagnostics(sidecar: Sidecar): vscode.Disposable {
   });
 
   const tellSources = (document: vscode.TextDocument) => {
-    const names = new Set([...sources.of(document.languageId), ...(isAskable(document) ? [SOURCE] : [])]);
+    const names = new Set([
+      ...sources.of(document.languageId),
+      ...builtinSources(document),
+      ...(isAskable(document) ? [SOURCE] : []),
+    ]);
     sidecar.notify('ropewalk/didChangeDiagnosticSources', {
       uri: document.uri.toString(),
       sources: [...names].sort().map((name) => ({ id: name, name })),
     });
+  };
+
+  const tellAll = () => {
+    for (const document of vscode.workspace.textDocuments) if (isServed(document.uri)) tellSources(document);
   };
 
   /** What a source says of a document. `exact`: it was asked about this version. */
@@ -166,8 +186,9 @@ export function forwardDiagnostics(sidecar: Sidecar): vscode.Disposable {
       pullShown();
     }),
     // An extension that was just installed or has just begun may bring a source.
-    vscode.extensions.onDidChange(() => {
-      for (const document of vscode.workspace.textDocuments) if (isServed(document.uri)) tellSources(document);
+    vscode.extensions.onDidChange(tellAll),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (SECTIONS.some((section) => event.affectsConfiguration(section))) tellAll();
     }),
   );
 }

@@ -2,8 +2,8 @@
 // synchronised by the language client's own didOpen, didChange, didSave and didClose; cells of notebooks are documents
 // of their own.
 import * as vscode from 'vscode';
-import { mayCutCharacters, readEdit, refusal } from './edit';
-import type { DocumentParams, Resync } from './protocol';
+import { readEdit, refusal, takenAlong } from './edit';
+import type { DocumentParams, Resync, TextEdit } from './protocol';
 import { SCHEMES, type Sidecar } from './sidecar';
 
 /** VS Code gives extensions no document above this size (bytes). */
@@ -34,6 +34,64 @@ export interface EditAnswer {
 
 const refuse = (failureReason: string): EditAnswer => ({ applied: false, failureReason });
 
+/** What is applied: edits of exactly one version of a document. */
+interface Edits {
+  readonly version: number;
+  readonly edits: readonly TextEdit[];
+}
+
+const rangeOf = ({ range: { start, end } }: TextEdit) =>
+  new vscode.Range(start.line, start.character, end.line, end.character);
+
+/**
+ * Edits through an editor that shows the document. VS Code compares the version at the moment of the edit, makes of it
+ * one step of undo, and lets the carets stay before what takes the place of the text behind them. False where nothing
+ * was done: an editor that was closed meanwhile, or that nobody may write in, edits nothing.
+ */
+async function editShown(editors: readonly vscode.TextEditor[], { version, edits }: Edits): Promise<boolean> {
+  const editor = editors.find((shown) => shown === vscode.window.activeTextEditor) ?? editors[0];
+  if (!editor) return false;
+  const { document } = editor;
+  const before = editors.map((shown) => ({ shown, selections: shown.selections }));
+  const edited = editor.edit(
+    (builder) => {
+      for (const edit of edits) builder.replace(rangeOf(edit), edit.newText);
+    },
+    { undoStopBefore: true, undoStopAfter: true },
+  );
+  const applied = await edited.then(
+    (done) => done,
+    () => false,
+  );
+  if (!applied || document.version === version) return false;
+  // Whoever typed meanwhile has moved the caret since.
+  if (document.version !== version + 1) return true;
+  for (const { shown, selections } of before) {
+    const now = shown.selections;
+    if (now.length !== selections.length) continue;
+    const right = now.map((selection, index) => {
+      const caret = selections[index];
+      const taken = caret?.isEmpty ? takenAlong(caret.active, edits) : undefined;
+      if (!taken || !selection.isEmpty || !selection.active.isEqual(place(taken.to))) return selection;
+      return new vscode.Selection(place(taken.from), place(taken.from));
+    });
+    if (right.some((selection, index) => selection !== now[index])) shown.selections = right;
+  }
+  return true;
+}
+
+const place = ({ line, character }: { line: number; character: number }) => new vscode.Position(line, character);
+
+/** Edits a document that no editor shows, or none that can be written in. */
+function editHidden(document: vscode.TextDocument, { edits }: Edits): Thenable<boolean> {
+  const edit = new vscode.WorkspaceEdit();
+  // An edit of the active editor's document is reduced to the UTF-16 units that differ, which may be half a character of
+  // each of its two, and then does damage. One that has a description of its own is applied as it is.
+  const description = { label: 'Ropewalk', needsConfirmation: false };
+  for (const one of edits) edit.replace(document.uri, rangeOf(one), one.newText, description);
+  return vscode.workspace.applyEdit(edit);
+}
+
 /**
  * Applies an edit of one open document, as one step of undo. No document is opened for it: the sidecar changes files
  * that are not open on the disk.
@@ -46,42 +104,22 @@ export async function applyEdit(params: unknown): Promise<EditAnswer> {
   const reason = refusal(plan, {
     version: document.version,
     lineCount: document.lineCount,
-    lineLength: (line) => document.lineAt(line).text.length,
+    lineText: (line) => document.lineAt(line).text,
   });
   if (reason !== undefined) return refuse(reason);
   if (plan.edits.length === 0) return { applied: true };
-  const edits = plan.edits.map(({ range: { start, end }, newText }) =>
-    vscode.TextEdit.replace(new vscode.Range(start.line, start.character, end.line, end.character), newText),
-  );
-  // Nothing may be awaited between the look at the version and this call: VS Code notes the version it is made at, and
-  // refuses the edit where the text has changed on its way to the buffer.
-  const applied = await makeEdits(document, edits);
-  if (applied) return { applied };
+  // Nothing may be awaited between a look at the version and the call that edits: VS Code notes the version it is made
+  // at, and refuses the edit where the text has changed on its way to the buffer.
+  const shown = vscode.window.visibleTextEditors.filter((editor) => editor.document === document);
+  if (await editShown(shown, plan)) return { applied: true };
+  if (document.isClosed) return refuse(`the document is not open: ${plan.uri}`);
+  if (document.version === plan.version && (await editHidden(document, plan))) return { applied: true };
   return refuse(
     document.version === plan.version
       ? 'VS Code did not apply the edit'
       : 'the document changed while the edit was on its way: ' +
           `it was for version ${plan.version}, and is at ${document.version}`,
   );
-}
-
-/**
- * Makes edits of the version that a document has now. Of a document in the active editor VS Code makes what it is given
- * smaller, and so would put half an emoji in the place of another one; what an editor is told itself it takes as it is.
- */
-async function makeEdits(document: vscode.TextDocument, edits: vscode.TextEdit[]): Promise<boolean> {
-  const editor = vscode.window.visibleTextEditors.find((visible) => visible.document === document);
-  if (editor && edits.some(({ range, newText }) => mayCutCharacters(document.getText(range), newText))) {
-    const { version } = document;
-    const made = await editor.edit((builder) => {
-      for (const { range, newText } of edits) builder.replace(range, newText);
-    });
-    // An editor that is read-only says yes and does nothing.
-    return made && document.version !== version;
-  }
-  const edit = new vscode.WorkspaceEdit();
-  edit.set(document.uri, edits);
-  return vscode.workspace.applyEdit(edit);
 }
 
 /** `ropewalk/resync` */

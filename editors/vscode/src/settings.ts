@@ -52,6 +52,13 @@ export function ownSettings(inspect: (key: string) => Inspected | undefined): Ow
   };
 }
 
+/** Whether two settings start the same program in the same way. */
+export function isStartedAlike(a: OwnSettings, b: OwnSettings): boolean {
+  const started = ({ path, arguments: list, environment }: OwnSettings) =>
+    JSON.stringify([path, list, Object.entries(environment).sort(([one], [other]) => (one < other ? -1 : 1))]);
+  return started(a) === started(b);
+}
+
 /** The names of the sidecar's settings, as the extension's manifest lists them. */
 export function sidecarKeys(manifest: unknown): string[] {
   const groups = (manifest as { contributes?: { configuration?: { properties?: object }[] } }).contributes?.configuration;

@@ -1,6 +1,7 @@
 // Diagnostics: raw again, by source, only what changed; and the answers of the TypeScript server.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { checkersOf } from '../src/builtin';
 import { bySource, Ledger, Sources, UNNAMED } from '../src/problems';
 import { readAnswer, sectionOf } from '../src/tsserver';
 
@@ -138,4 +139,25 @@ test('answers of the TypeScript server are read, or are none', () => {
   ])
     assert.equal(readAnswer(none, uriOf), undefined);
   assert.deepEqual(['typescriptreact', 'javascript', 'vue'].map(sectionOf), ['typescript', 'javascript', undefined]);
+});
+
+test("what VS Code's own extensions check is known before they have found anything", () => {
+  const check = (language: string, text: string, ...expected: string[]) =>
+    assert.deepEqual(
+      checkersOf(language, () => text).map(({ extension, setting, source }) => `${source} ${setting} ${extension}`),
+      expected,
+    );
+  check('json', '', 'json json.validate.enable vscode.json-language-features');
+  check('jsonc', '', 'jsonc json.validate.enable vscode.json-language-features');
+  check('scss', '', 'scss scss.validate vscode.css-language-features');
+  check('html', '<p>script and style</p>');
+  check('html', '<styled></styled><scripts>');
+  check(
+    'html',
+    '<STYLE media="print"></STYLE>\n<script\n>',
+    'javascript html.validate.scripts vscode.html-language-features',
+    'css html.validate.styles vscode.html-language-features',
+  );
+  check('yaml', '');
+  check('markdown', '');
 });

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { CRASHES, crashed, type Crashes, WINDOW_MS } from '../src/backoff';
 import { findBinary, type Surroundings } from '../src/binary';
 import { lineReader } from '../src/lines';
-import { OWN_KEYS, ownSettings, sidecarKeys, sidecarSettings } from '../src/settings';
+import { isStartedAlike, OWN_KEYS, ownSettings, sidecarKeys, sidecarSettings } from '../src/settings';
 
 const manifest = JSON.parse(readFileSync('package.json', 'utf8'));
 
@@ -87,6 +87,19 @@ test('own settings of another shape count as not set', () => {
     })),
     { enabled: false, path: '/a', arguments: ['--ephemeral'], environment: { A: 'b' } },
   );
+});
+
+test('only what is about how the program is started starts it anew', () => {
+  const own = (more: object = {}) =>
+    ownSettings((key) => ({ globalValue: { path: '/a', arguments: ['-v'], environment: { A: '1', B: '2' }, ...more }[key] }));
+  const check = (more: object, expected: boolean) => assert.equal(isStartedAlike(own(), own(more)), expected);
+  check({}, true);
+  check({ environment: { B: '2', A: '1' } }, true);
+  check({ path: ' /a ' }, true);
+  check({ enabled: false }, true);
+  check({ path: '/b' }, false);
+  check({ arguments: ['-v', '-v'] }, false);
+  check({ environment: { A: '1' } }, false);
 });
 
 test('every setting of the program has a description, a default and machine scope: no workspace can set it', () => {

@@ -2,12 +2,21 @@
 // would come instead as words behind the line and whole on hover, and code lenses.
 import * as vscode from 'vscode';
 import { key } from '../named';
-import { asDiff, type Change, escaped, fenced, lenses, lines, type Proposed, summary } from './model';
+import { asDiff, type Change, escaped, fenced, type Lens, lenses, lines, type Proposed, summary } from './model';
 import { shownAt } from './spans';
 import type { ReviewStore } from './store';
 
 /** Words behind a line are cut at so many characters. */
 const BEHIND = 80;
+
+/**
+ * VS Code forgets to ask for new lenses when the keyboard leaves the editor in the moments between its being told of them
+ * and its asking. So it is told again where what it was given is not what there is: after so long (ms), and then each time
+ * after twice as long, for one that is slow begins to wait anew with each telling.
+ */
+const AGAIN_MS = 1000;
+/** The longest such wait (ms): one that has not asked by then shows no lenses, or has others to ask. */
+const LAST_MS = 32_000;
 
 function behind(text: string): string {
   const line = (lines(text).find((it) => it.trim() !== '') ?? '').replace(/[\r\n]+$/, '').trim();
@@ -27,6 +36,9 @@ function rangeOf(document: vscode.TextDocument, span: { start: number; count: nu
   return new vscode.Range(first, 0, last, document.lineAt(last).text.length);
 }
 
+/** What has lenses. */
+const SELECTOR: vscode.DocumentSelector = [{ scheme: 'file' }, { scheme: 'untitled' }, { scheme: 'vscode-notebook-cell' }];
+
 /** The setting of `ropewalk.review`, for the whole window. */
 function wants(name: 'codeLens' | 'removedText'): boolean {
   return vscode.workspace.getConfiguration('ropewalk.review').get<boolean>(name, true);
@@ -36,6 +48,9 @@ export class ReviewScreen implements vscode.Disposable, vscode.CodeLensProvider 
   private readonly parts: vscode.Disposable[] = [];
   private readonly lensesChanged = new vscode.EventEmitter<void>();
   readonly onDidChangeCodeLenses = this.lensesChanged.event;
+  /** The lenses that VS Code was given last. */
+  private readonly given = new WeakMap<vscode.TextDocument, string>();
+  private again: NodeJS.Timeout | undefined;
   private readonly changed: vscode.TextEditorDecorationType;
   private readonly removed: vscode.TextEditorDecorationType;
   private readonly proposed: vscode.TextEditorDecorationType;
@@ -76,12 +91,12 @@ export class ReviewScreen implements vscode.Disposable, vscode.CodeLensProvider 
       this.removed,
       this.proposed,
       this.lensesChanged,
-      vscode.languages.registerCodeLensProvider(
-        [{ scheme: 'file' }, { scheme: 'untitled' }, { scheme: 'vscode-notebook-cell' }],
-        this,
-      ),
+      vscode.languages.registerCodeLensProvider(SELECTOR, this),
       store.onDidChange(() => this.draw()),
-      vscode.window.onDidChangeVisibleTextEditors(() => this.paint()),
+      vscode.window.onDidChangeVisibleTextEditors(() => {
+        this.paint();
+        this.tellAgain(AGAIN_MS);
+      }),
       vscode.workspace.onDidChangeConfiguration((event) => {
         if (event.affectsConfiguration('ropewalk.review')) this.draw();
       }),
@@ -90,12 +105,14 @@ export class ReviewScreen implements vscode.Disposable, vscode.CodeLensProvider 
   }
 
   dispose(): void {
+    clearTimeout(this.again);
     for (const part of this.parts) part.dispose();
   }
 
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
-    if (!wants('codeLens')) return [];
-    return lenses(key(document.uri), this.store.waiting, document.lineCount).map(
+    const found = this.lensesOf(document);
+    this.given.set(document, JSON.stringify(found));
+    return found.map(
       (lens) =>
         new vscode.CodeLens(new vscode.Range(lens.line, 0, lens.line, 0), {
           title: lens.title,
@@ -106,9 +123,30 @@ export class ReviewScreen implements vscode.Disposable, vscode.CodeLensProvider 
     );
   }
 
+  private lensesOf(document: vscode.TextDocument): Lens[] {
+    return wants('codeLens') ? lenses(key(document.uri), this.store.waiting, document.lineCount) : [];
+  }
+
   private draw(): void {
     this.lensesChanged.fire();
     this.paint();
+    this.tellAgain(AGAIN_MS);
+  }
+
+  /** Tells VS Code again of new lenses of what is on the screen, where it has not asked for them by then. */
+  private tellAgain(wait: number): void {
+    clearTimeout(this.again);
+    if (wait > LAST_MS) return;
+    this.again = setTimeout(() => {
+      const missed = vscode.window.visibleTextEditors.some(
+        ({ document }) =>
+          vscode.languages.match(SELECTOR, document) > 0 &&
+          (this.given.get(document) ?? '[]') !== JSON.stringify(this.lensesOf(document)),
+      );
+      if (!missed) return;
+      this.lensesChanged.fire();
+      this.tellAgain(2 * wait);
+    }, wait);
   }
 
   private paint(): void {

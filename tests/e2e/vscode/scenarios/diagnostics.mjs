@@ -31,6 +31,29 @@ export async function json_that_was_broken_is_mended(play) {
   await code.until('no problem', async () => (await problems(code, uri)).length === 0);
 }
 
+export async function what_an_edit_breaks_in_a_document_without_problems(play) {
+  const code = await play.share({ 'clean.json': '{\n  "one": 1\n}\n', 'clean.css': 'a {\n  color: red;\n}\n' });
+  const broken = [
+    ['clean.json', '"one": 1', '"one": ', 'json', /Value expected/],
+    ['clean.css', 'color: red', 'color red', 'css', /colon expected/],
+  ];
+  for (const [file, from, to, source, expected] of broken) {
+    const uri = play.uri(file);
+    await code.open(play.file(file));
+    await call(code, 'read', { file_path: play.file(file) });
+    const edit = { file_path: play.file(file), old_string: from, new_string: to };
+    // There is no time for an answer: then it is not known, and never that there is nobody who knows.
+    const hasty = await call(code, 'edit', edit, { diagnostics: { wait: 'fresh', deadlineMs: 1 } });
+    assert.equal(hasty.status, 'ok', text(hasty));
+    const [pending] = verdicts(hasty, uri).filter((found) => found.id === source);
+    assert.equal(pending?.verdict, 'pending', JSON.stringify(hasty.diagnostics, null, 1));
+    await code.until('the problem', async () => expected.test((await problems(code, uri)).join()));
+    // What came too late for that call comes with a later one.
+    const read = async () => text(await call(code, 'read', { file_path: play.file(file) }));
+    await code.until('the late answer', async () => expected.test(await read()));
+  }
+}
+
 export async function typescript_sees_what_was_never_saved(play) {
   const code = await play.share({
     'tsconfig.json': '{ "compilerOptions": { "strict": true, "noEmit": true, "types": [] } }\n',

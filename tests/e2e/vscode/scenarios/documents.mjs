@@ -118,3 +118,84 @@ export async function a_cell_of_a_notebook(play) {
   await code.sees('total = 41 + 1');
   assert.equal((await code.document(uri)).text, '# typed\ntotal = 41 + 1\nprint(total)');
 }
+
+/** Emoji of one plane, of several, families, skin tones and flags: what each is replaced by has halves in common with it. */
+const EMOJI = [
+  ['😀', '😎'],
+  ['😎', '😎😀'],
+  ['😀😎😀', '😎😀😎'],
+  ['👍🏽', '👍🏿'],
+  ['👍', '👍🏽'],
+  ['👩‍👩‍👧', '👨‍👩‍👧‍👦'],
+  ['👨‍👩‍👧‍👦', '👩‍👧'],
+  ['🇩🇪', '🇫🇷'],
+  ['🇩🇪🇫🇷', '🇪🇸'],
+  ['𝒳 = 𝒴', '𝒴 = 𝒳'],
+  ['𠀀𠀁', '𠀁'],
+  ['😀', '🀀'],
+  ['🤷🏽‍♀️', '🤷🏻‍♂️'],
+  ['a😀b😀c', 'a😁b😂c'],
+];
+
+export async function emoji_stay_whole_wherever_the_document_is(play) {
+  const lines = EMOJI.map(([from], line) => `${line}: ${from} end ${line}`);
+  const expected = EMOJI.map(([, to], line) => `${line}: ${to} done ${line}`);
+  const files = ['active.txt', 'beside.txt', 'hidden.txt'];
+  const code = await play.share(Object.fromEntries(files.map((file) => [file, `${lines.join('\n')}\n`])));
+  await code.run(async (vscode, _pane, hidden, beside) => {
+    const show = async (uri, options) =>
+      vscode.window.showTextDocument(await vscode.workspace.openTextDocument(vscode.Uri.parse(uri)), options);
+    await show(hidden, { preview: false });
+    await show(beside, { preview: false, viewColumn: vscode.ViewColumn.Two });
+    await vscode.commands.executeCommand('workbench.action.focusFirstEditorGroup');
+  }, play.uri('hidden.txt'), play.uri('beside.txt'));
+  await code.open(play.file('active.txt'));
+  await code.type('typed ');
+  await code.shows('typed 0:');
+  const shown = (vscode) => vscode.window.visibleTextEditors.map((editor) => editor.document.uri.path.split('/').at(-1)).sort();
+  assert.deepEqual(await code.run(shown), ['active.txt', 'beside.txt']);
+  for (const name of files) {
+    const file_path = play.file(name);
+    await call(code, 'read', { file_path });
+    for (const [line, [from, to]] of EMOJI.entries()) {
+      const edit = { file_path, old_string: `${from} end ${line}\n`, new_string: `${to} done ${line}\n` };
+      const result = await call(code, 'edit', edit);
+      assert.equal(result.status, 'ok', `${name} ${line}: ${text(result)}`);
+    }
+    const typed = name === 'active.txt' ? 'typed ' : '';
+    assert.equal((await code.document(play.uri(name))).text, `${typed}${expected.join('\n')}\n`, name);
+  }
+  for (const _ of EMOJI) await code.press('Control+z');
+  await code.shows(`typed ${lines.join('\n')}`);
+}
+
+/** The carets of the active editor: their lines and columns from 0, as `line:column`. */
+function carets(code) {
+  return code.run((vscode) => vscode.window.activeTextEditor.selections.map(({ active }) => `${active.line}:${active.character}`).join());
+}
+
+export async function the_caret_stays_where_the_person_is(play) {
+  const code = await play.share({ 'caret.txt': 'one\ntwo\nthree\n' });
+  await code.open(play.file('caret.txt'));
+  const edit = async (from, to, caret) => {
+    const result = await call(code, 'edit', { file_path: play.file('caret.txt'), old_string: from, new_string: to });
+    assert.equal(result.status, 'ok', text(result));
+    await code.until(`the caret at ${caret}`, async () => (await carets(code)) === caret);
+  };
+  await call(code, 'read', { file_path: play.file('caret.txt') });
+  // What the caret is before becomes another word, and one that is longer at its end.
+  await edit('one', 'eins', '0:0');
+  await edit('eins', 'eins!', '0:0');
+  await code.press('End');
+  await code.until('the caret at the end', async () => (await carets(code)) === '0:5');
+  // Lines come right behind the caret; then what is typed goes on where the person was.
+  await edit('eins!\n', 'eins!\nmore\nlines\n', '0:5');
+  await code.type(' typed');
+  await code.shows('eins! typed\nmore\nlines\ntwo\nthree');
+  // Lines above take the caret along with its own line, wherever in it that is.
+  await code.press('ArrowDown', 'Home');
+  await code.until('the caret at the next line', async () => (await carets(code)) === '1:0');
+  await edit('more\n', 'above\nmore\n', '2:0');
+  await code.press('Control+z');
+  await code.shows('eins! typed\nmore\nlines\ntwo\nthree');
+}

@@ -121,3 +121,26 @@ export async function the_side_view_tells_what_an_agent_does(play) {
   if ((await tasks.getAttribute('aria-expanded')) === 'false') await tasks.click();
   await code.sees('Translate the rest');
 }
+
+export async function lenses_come_though_the_keyboard_goes_elsewhere(play) {
+  const code = await play.share({ 'away.txt': `${LINES.join('\n')}\n` });
+  await code.open(play.file('away.txt'));
+  await call(code, 'read', { file_path: play.file('away.txt') });
+  const edits = [
+    { old_string: 'line 3\n', new_string: 'LINE 3\n' },
+    { old_string: 'line 9\n', new_string: 'LINE 9\n' },
+  ];
+  const params = { name: 'multi_edit', arguments: { file_path: play.file('away.txt'), edits } };
+  // The person goes to the files, and back, and there again, while the editor is told of the changes: each time VS Code
+  // forgets that it was about to ask for lenses.
+  const result = await code.run(async (vscode, pane, params) => {
+    const result = await (await pane.api()).call(params);
+    for (let turn = 0; turn < 12; turn++) {
+      await vscode.commands.executeCommand('workbench.action.focusActiveEditorGroup');
+      await vscode.commands.executeCommand('workbench.files.action.focusFilesExplorer');
+    }
+    return result;
+  }, params);
+  assert.equal(result.status, 'ok', text(result));
+  await code.until('the lenses', async () => (await lenses(code)).filter((words) => words.includes('Keep')).length === 3);
+}

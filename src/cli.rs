@@ -157,17 +157,23 @@ pub(crate) fn say(text: &str) {
 }
 
 /// Waits until the process is told to end (SIGINT, SIGTERM, SIGHUP); gives the exit code that says so: 128 and the
-/// signal's number.
-pub(crate) async fn told_to_end() -> u8 {
-    use tokio::signal::unix::{SignalKind, signal};
-    let wait = async |kind| match signal(kind) {
-        Ok(mut signal) => signal.recv().await.map(drop),
-        Err(_) => std::future::pending().await,
-    };
-    tokio::select! {
-        _ = wait(SignalKind::interrupt()) => 130,
-        _ = wait(SignalKind::terminate()) => 143,
-        _ = wait(SignalKind::hangup()) => 129,
+/// signal's number. Signals are heard from this call on, also before anybody waits. Within a runtime.
+pub(crate) fn told_to_end() -> impl Future<Output = u8> {
+    use tokio::signal::unix::{Signal, SignalKind, signal};
+    async fn next(signal: Option<Signal>) {
+        match signal {
+            Some(mut signal) => drop(signal.recv().await),
+            None => std::future::pending().await,
+        }
+    }
+    let [interrupt, terminate, hangup] =
+        [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(|kind| signal(kind).ok());
+    async move {
+        tokio::select! {
+            () = next(interrupt) => 130,
+            () = next(terminate) => 143,
+            () = next(hangup) => 129,
+        }
     }
 }
 

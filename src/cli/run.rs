@@ -189,10 +189,11 @@ async fn played(
     };
     let trusted = common.trust.iter().filter_map(|folder| SystemDisk.canonicalize(folder).ok()).collect();
     let options = ServeOptions { trusted, repeatable: true, own_file: named_file(common), ..ServeOptions::default() };
+    let told = told_to_end();
     let cut = async {
         tokio::select! {
             () = SystemClock.sleep(due - SystemClock.now()) => Cut::Deadline,
-            code = told_to_end() => Cut::Signal(code),
+            code = told => Cut::Signal(code),
         }
     };
     if !words.json {

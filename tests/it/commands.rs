@@ -130,6 +130,7 @@ fn the_small_commands() {
     let listed = result(&ropewalk(folder.path(), &["tools", "--json"]));
     assert_eq!(listed["tools"].as_array().unwrap().len(), table.len());
     let mut schemas = ropewalk::server::protocol::schemas();
+    schemas["runLine"] = ropewalk::fake_editor::schema();
     schemas["fakeServerScript"] = ropewalk::fake_server::schema();
     assert_eq!(result(&ropewalk(folder.path(), &["schema"])), schemas);
     let version = printed(&ropewalk(folder.path(), &["--version"]));

@@ -76,8 +76,8 @@ async function editShown(document: vscode.TextDocument, { version, edits }: Edit
 /** Edits a document that no editor shows, or none that can be written in. */
 function editHidden(document: vscode.TextDocument, { edits }: Edits): Thenable<boolean> {
   const edit = new vscode.WorkspaceEdit();
-  // An edit of the active editor's document is reduced to the UTF-16 units that differ, which may be half a character of
-  // each of its two, and then does damage. One that has a description of its own is applied as it is.
+  // An edit of the active editor's document is reduced to the UTF-16 units that differ, which may be half a character
+  // of each of its two, and then does damage. One that has a description of its own is applied as it is.
   const description = { label: 'Ropewalk', needsConfirmation: false };
   for (const one of edits) edit.replace(document.uri, rangeOf(one), one.newText, description);
   return vscode.workspace.applyEdit(edit);

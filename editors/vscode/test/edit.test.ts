@@ -96,7 +96,7 @@ function draws(seed: number) {
   };
 }
 
-const CHARACTERS = ['a', 'b', 'é', '\n', '😀', '😎', '👩', '\u200d', '👧', '👍', '\u{1f3fd}', '🇩', '🇪', '𝒳', '\u{20000}'];
+const CHARACTERS = [...'abé\n😀😎👩\u200d👧👍\u{1f3fd}🇩🇪𝒳\u{20000}'];
 
 function placeAt(text: string, offset: number): Place {
   const before = text.slice(0, offset).split('\n');
@@ -105,7 +105,8 @@ function placeAt(text: string, offset: number): Place {
 
 /** A text and edits of it that do not overlap, by offsets (UTF-16 units) and by places. */
 function drawn(draw: (below: number) => number, offsets: (text: string) => number[]) {
-  const words = (most: number) => Array.from({ length: draw(most) }, () => CHARACTERS[draw(CHARACTERS.length)]).join('');
+  const one = () => CHARACTERS[draw(CHARACTERS.length)];
+  const words = (most: number) => Array.from({ length: draw(most) }, one).join('');
   const text = words(14);
   const places = offsets(text);
   const ends = Array.from({ length: 2 * (1 + draw(3)) }, () => places[draw(places.length)] ?? 0).sort((a, b) => a - b);
@@ -115,8 +116,8 @@ function drawn(draw: (below: number) => number, offsets: (text: string) => numbe
     newText: words(4),
   }));
   const edits = cuts.map(({ start, end, newText }) => change(placeAt(text, start), placeAt(text, end), newText));
-  const result = cuts.reduceRight((now, { start, end, newText }) => now.slice(0, start) + newText + now.slice(end), text);
-  return { text, cuts, edits, result };
+  const cut = (now: string, { start, end, newText }: (typeof cuts)[0]) => now.slice(0, start) + newText + now.slice(end);
+  return { text, cuts, edits, result: cuts.reduceRight(cut, text) };
 }
 
 /** The offsets between characters. */

@@ -115,12 +115,14 @@ scenarios! { diagnostics:
 
 scenarios! { documents:
     a_cell_of_a_notebook,
+    a_document_whose_editor_takes_no_keys,
     a_person_types_while_calls_edit,
     an_edit_is_one_step_of_undo,
     an_unsaved_buffer_is_read_and_edited,
     an_untitled_document,
     columns_behind_an_emoji,
     emoji_stay_whole_wherever_the_document_is,
+    half_a_character_that_somebody_typed,
     lines_end_as_they_did,
     the_caret_stays_where_the_person_is,
 }

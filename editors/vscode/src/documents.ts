@@ -2,7 +2,7 @@
 // synchronised by the language client's own didOpen, didChange, didSave and didClose; cells of notebooks are documents
 // of their own.
 import * as vscode from 'vscode';
-import { readEdit, refusal, takenAlong } from './edit';
+import { type EditedDocument, readEdit, refusal, withCaretsLeft } from './edit';
 import type { DocumentParams, Resync, TextEdit } from './protocol';
 import { SCHEMES, type Sidecar } from './sidecar';
 
@@ -43,19 +43,26 @@ interface Edits {
 const rangeOf = ({ range: { start, end } }: TextEdit) =>
   new vscode.Range(start.line, start.character, end.line, end.character);
 
+const asEdited = (document: vscode.TextDocument): EditedDocument => ({
+  version: document.version,
+  lineCount: document.lineCount,
+  lineText: (line) => document.lineAt(line).text,
+});
+
 /**
  * Edits through an editor that shows the document. VS Code compares the version at the moment of the edit, makes of it
  * one step of undo, and lets the carets stay before what takes the place of the text behind them. False where nothing
  * was done: an editor that was closed meanwhile, or that nobody may write in, edits nothing.
  */
-async function editShown(editors: readonly vscode.TextEditor[], { version, edits }: Edits): Promise<boolean> {
+async function editShown(document: vscode.TextDocument, { version, edits }: Edits): Promise<boolean> {
+  const editors = vscode.window.visibleTextEditors.filter((shown) => shown.document === document);
   const editor = editors.find((shown) => shown === vscode.window.activeTextEditor) ?? editors[0];
   if (!editor) return false;
-  const { document } = editor;
-  const before = editors.map((shown) => ({ shown, selections: shown.selections }));
+  const eol = document.eol === vscode.EndOfLine.CRLF ? '\r\n' : '\n';
+  const exact = withCaretsLeft(edits, asEdited(document), eol);
   const edited = editor.edit(
     (builder) => {
-      for (const edit of edits) builder.replace(rangeOf(edit), edit.newText);
+      for (const edit of exact) builder.replace(rangeOf(edit), edit.newText);
     },
     { undoStopBefore: true, undoStopAfter: true },
   );
@@ -63,30 +70,14 @@ async function editShown(editors: readonly vscode.TextEditor[], { version, edits
     (done) => done,
     () => false,
   );
-  if (!applied || document.version === version) return false;
-  // Whoever typed meanwhile has moved the caret since.
-  if (document.version !== version + 1) return true;
-  for (const { shown, selections } of before) {
-    const now = shown.selections;
-    if (now.length !== selections.length) continue;
-    const right = now.map((selection, index) => {
-      const caret = selections[index];
-      const taken = caret?.isEmpty ? takenAlong(caret.active, edits) : undefined;
-      if (!taken || !selection.isEmpty || !selection.active.isEqual(place(taken.to))) return selection;
-      return new vscode.Selection(place(taken.from), place(taken.from));
-    });
-    if (right.some((selection, index) => selection !== now[index])) shown.selections = right;
-  }
-  return true;
+  return applied && document.version !== version;
 }
-
-const place = ({ line, character }: { line: number; character: number }) => new vscode.Position(line, character);
 
 /** Edits a document that no editor shows, or none that can be written in. */
 function editHidden(document: vscode.TextDocument, { edits }: Edits): Thenable<boolean> {
   const edit = new vscode.WorkspaceEdit();
-  // An edit of the active editor's document is reduced to the UTF-16 units that differ, which may be half a character of
-  // each of its two, and then does damage. One that has a description of its own is applied as it is.
+  // An edit of the active editor's document is reduced to the UTF-16 units that differ, which may be half a character
+  // of each of its two, and then does damage. One that has a description of its own is applied as it is.
   const description = { label: 'Ropewalk', needsConfirmation: false };
   for (const one of edits) edit.replace(document.uri, rangeOf(one), one.newText, description);
   return vscode.workspace.applyEdit(edit);
@@ -101,17 +92,12 @@ export async function applyEdit(params: unknown): Promise<EditAnswer> {
   if ('refused' in plan) return refuse(plan.refused);
   const document = findDocument(plan.uri);
   if (!document) return refuse(`the document is not open: ${plan.uri}`);
-  const reason = refusal(plan, {
-    version: document.version,
-    lineCount: document.lineCount,
-    lineText: (line) => document.lineAt(line).text,
-  });
+  const reason = refusal(plan, asEdited(document));
   if (reason !== undefined) return refuse(reason);
   if (plan.edits.length === 0) return { applied: true };
   // Nothing may be awaited between a look at the version and the call that edits: VS Code notes the version it is made
   // at, and refuses the edit where the text has changed on its way to the buffer.
-  const shown = vscode.window.visibleTextEditors.filter((editor) => editor.document === document);
-  if (await editShown(shown, plan)) return { applied: true };
+  if (await editShown(document, plan)) return { applied: true };
   if (document.isClosed) return refuse(`the document is not open: ${plan.uri}`);
   if (document.version === plan.version && (await editHidden(document, plan))) return { applied: true };
   return refuse(

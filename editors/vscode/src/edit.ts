@@ -99,31 +99,27 @@ export function refusal(
   return undefined;
 }
 
-/** Where a place is after the edits; whether what is inserted exactly there comes before it. */
-function afterEdits(place: Place, edits: readonly TextEdit[], alongWithInserted: boolean): Place {
-  let lines = 0;
-  // How far what follows the last edit in its line has moved.
-  let last = { line: -1, units: 0 };
-  for (const { range, newText } of inOrder(edits)) {
-    const { start, end } = range;
-    if (isAfter(end, place) || (isSame(start, place) && !alongWithInserted)) break;
-    const pieces = newText.split(/\r\n|\r|\n/);
-    const newEnd = (pieces.at(-1) ?? '').length;
-    const before = pieces.length > 1 ? 0 : start.character + (start.line === last.line ? last.units : 0);
-    lines += start.line - end.line + pieces.length - 1;
-    last = { line: end.line, units: before + newEnd - end.character };
-  }
-  return { line: place.line + lines, character: place.character + (place.line === last.line ? last.units : 0) };
-}
-
 /**
- * Where VS Code takes a caret that stands exactly where something is inserted, and where it belongs: before what comes
- * after the text that the person was at. Undefined where it is left as it is. A caret at the begin of its line goes
- * along with that line, when whole lines come above it.
+ * The same edits, so that VS Code leaves every caret before what comes right behind it: one where something is inserted
+ * would go along with it, one before something that is replaced stays. So the character behind such a place becomes a
+ * part of the edit. Where whole lines come above a line, the carets in it go along with their line. At the very end of
+ * the document there is no such character.
  */
-export function takenAlong(caret: Place, edits: readonly TextEdit[]): { to: Place; from: Place } | undefined {
-  const inserted = edits.filter(({ range }) => isSame(range.start, caret) && isSame(range.end, caret));
-  const text = inserted.map(({ newText }) => newText).join('');
-  if (text === '' || (caret.character === 0 && /[\r\n]$/.test(text))) return undefined;
-  return { to: afterEdits(caret, edits, true), from: afterEdits(caret, edits, false) };
+export function withCaretsLeft(edits: readonly TextEdit[], document: EditedDocument, eol: string): TextEdit[] {
+  const sorted = inOrder(edits);
+  return sorted.map((edit, index) => {
+    const { start, end } = edit.range;
+    if (!isSame(start, end) || edit.newText === '') return edit;
+    if (start.character === 0 && /[\r\n]$/.test(edit.newText)) return edit;
+    const character = document.lineText(start.line).codePointAt(start.character);
+    if (character === undefined && start.line + 1 >= document.lineCount) return edit;
+    const text = character === undefined ? eol : String.fromCodePoint(character);
+    const next =
+      character === undefined
+        ? { line: start.line + 1, character: 0 }
+        : { line: start.line, character: start.character + text.length };
+    const [before, after] = [sorted[index - 1], sorted[index + 1]];
+    const isFree = (!before || isAfter(start, before.range.end)) && (!after || isAfter(after.range.start, next));
+    return isFree && !HALF.test(text) ? { range: { start, end: next }, newText: edit.newText + text } : edit;
+  });
 }

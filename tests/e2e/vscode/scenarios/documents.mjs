@@ -119,7 +119,7 @@ export async function a_cell_of_a_notebook(play) {
   assert.equal((await code.document(uri)).text, '# typed\ntotal = 41 + 1\nprint(total)');
 }
 
-/** Emoji of one plane, of several, families, skin tones and flags: what each is replaced by has halves in common with it. */
+/** Emoji of one plane and of several, families, skin tones, flags: each has halves in common with what comes for it. */
 const EMOJI = [
   ['😀', '😎'],
   ['😎', '😎😀'],
@@ -152,8 +152,8 @@ export async function emoji_stay_whole_wherever_the_document_is(play) {
   await code.open(play.file('active.txt'));
   await code.type('typed ');
   await code.shows('typed 0:');
-  const shown = (vscode) => vscode.window.visibleTextEditors.map((editor) => editor.document.uri.path.split('/').at(-1)).sort();
-  assert.deepEqual(await code.run(shown), ['active.txt', 'beside.txt']);
+  const shown = await code.run((vscode) => vscode.window.visibleTextEditors.map((editor) => editor.document.uri.path));
+  assert.deepEqual(shown.map((name) => name.split('/').at(-1)).sort(), ['active.txt', 'beside.txt']);
   for (const name of files) {
     const file_path = play.file(name);
     await call(code, 'read', { file_path });
@@ -169,33 +169,75 @@ export async function emoji_stay_whole_wherever_the_document_is(play) {
   await code.shows(`typed ${lines.join('\n')}`);
 }
 
-/** The carets of the active editor: their lines and columns from 0, as `line:column`. */
-function carets(code) {
-  return code.run((vscode) => vscode.window.activeTextEditor.selections.map(({ active }) => `${active.line}:${active.character}`).join());
-}
-
 export async function the_caret_stays_where_the_person_is(play) {
   const code = await play.share({ 'caret.txt': 'one\ntwo\nthree\n' });
   await code.open(play.file('caret.txt'));
-  const edit = async (from, to, caret) => {
+  await call(code, 'read', { file_path: play.file('caret.txt') });
+  // Where the caret is shows in where the next key goes.
+  const edit = async (from, to, typed, expected) => {
     const result = await call(code, 'edit', { file_path: play.file('caret.txt'), old_string: from, new_string: to });
     assert.equal(result.status, 'ok', text(result));
-    await code.until(`the caret at ${caret}`, async () => (await carets(code)) === caret);
+    await code.type(typed);
+    await code.shows(expected);
   };
-  await call(code, 'read', { file_path: play.file('caret.txt') });
-  // What the caret is before becomes another word, and one that is longer at its end.
-  await edit('one', 'eins', '0:0');
-  await edit('eins', 'eins!', '0:0');
+  // The word before which the caret is becomes another one.
+  await edit('one', 'eins', '1', '1eins\ntwo\nthree');
+  // Something comes exactly where the caret is: within its line, at its end, and more lines right behind it.
+  await edit('1eins', '1, eins', '2', '12, eins\ntwo\nthree');
   await code.press('End');
-  await code.until('the caret at the end', async () => (await carets(code)) === '0:5');
-  // Lines come right behind the caret; then what is typed goes on where the person was.
-  await edit('eins!\n', 'eins!\nmore\nlines\n', '0:5');
-  await code.type(' typed');
-  await code.shows('eins! typed\nmore\nlines\ntwo\nthree');
-  // Lines above take the caret along with its own line, wherever in it that is.
+  await edit('eins', 'eins!', '3', '12, eins3!\ntwo\nthree');
+  await code.press('End');
+  await edit('eins3!\n', 'eins3!\nmore\nlines\n', '4', '12, eins3!4\nmore\nlines\ntwo\nthree');
+  // Lines above take the caret along with its own line.
   await code.press('ArrowDown', 'Home');
-  await code.until('the caret at the next line', async () => (await carets(code)) === '1:0');
-  await edit('more\n', 'above\nmore\n', '2:0');
-  await code.press('Control+z');
-  await code.shows('eins! typed\nmore\nlines\ntwo\nthree');
+  await edit('more\n', 'above\nmore\n', '5', '12, eins3!4\nabove\n5more\nlines\ntwo\nthree');
+}
+
+export async function a_document_whose_editor_takes_no_keys(play) {
+  const code = await play.share({ 'locked.txt': 'one 😀 two\n' });
+  await code.open(play.file('locked.txt'));
+  await code.run((vscode) => vscode.commands.executeCommand('workbench.action.files.setActiveEditorReadonlyInSession'));
+  await code.type('not to be seen');
+  await call(code, 'read', { file_path: play.file('locked.txt') });
+  const edit = { file_path: play.file('locked.txt'), old_string: '😀 two', new_string: '😎 three' };
+  const result = await call(code, 'edit', edit);
+  assert.equal(result.status, 'ok', text(result));
+  await code.shows('one 😎 three');
+  const unlock = 'workbench.action.files.resetActiveEditorReadonlyInSession';
+  await code.run((vscode, _pane, unlock) => vscode.commands.executeCommand(unlock), unlock);
+}
+
+export async function half_a_character_that_somebody_typed(play) {
+  const code = await play.share({ 'half.txt': 'one\ntwo\n' });
+  await code.open(play.file('half.txt'));
+  await code.type('typed ');
+  await code.shows('typed one');
+  await call(code, 'read', { file_path: play.file('half.txt') });
+  const [before] = code.server.sidecars();
+  const put = (place, length, text) =>
+    code.run(
+      (vscode, _pane, [line, character], length, text) =>
+        vscode.window.activeTextEditor.edit((edit) =>
+          edit.replace(new vscode.Range(line, character, line, character + length), text),
+        ),
+      place,
+      length,
+      text,
+    );
+  await put([0, 9], 0, '\ud83d');
+  const now = async () => (await code.document(play.uri('half.txt'))).text;
+  await code.until('the half', async () => (await now()) === 'typed one\ud83d\ntwo\n');
+  // Whatever comes of it, nothing is changed that was not meant, and the half stays what it is.
+  const edit = { file_path: play.file('half.txt'), old_string: 'two', new_string: 'zwei' };
+  const result = await call(code, 'edit', edit);
+  const expected = result.status === 'ok' ? 'typed one\ud83d\nzwei\n' : 'typed one\ud83d\ntwo\n';
+  assert.equal(await now(), expected, text(result));
+  await put([0, 9], 1, '');
+  await code.until('the half to be gone', async () => !/\p{Surrogate}/u.test(await now()));
+  // Once it is gone everything is as before.
+  const read = async () => text(await call(code, 'read', { file_path: play.file('half.txt') }));
+  await code.until('the text to be known', async () => (await read()).includes('typed one'));
+  await call(code, 'edit', { ...edit, old_string: 'typed one', new_string: 'written one' });
+  await code.shows('written one');
+  assert.deepEqual(code.server.sidecars().map((found) => found.pid), [before.pid]);
 }

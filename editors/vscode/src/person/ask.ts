@@ -204,7 +204,15 @@ export class Questions implements vscode.Disposable {
         (item) => item.place !== undefined && before?.selected.includes(item.place),
       );
     input.activeItems = options.slice(0, 1);
-    return this.open(input, step, place, total, token, () => {
+    // An option that was clicked and did not count is the list's choice all the same: to be chosen once more, and heard of,
+    // it has to be another one.
+    const anew = () => {
+      if (step.multiple) return;
+      const [...items] = input.items;
+      input.items = items.map((item) => ({ ...item }));
+      input.activeItems = input.items.filter(({ place: option }) => option === 0);
+    };
+    return this.open(input, step, place, total, token, anew, () => {
       const chosen = (step.multiple ? input.selectedItems : input.selectedItems.slice(0, 1)).flatMap(
         (item) => item.place ?? [],
       );
@@ -228,7 +236,7 @@ export class Questions implements vscode.Disposable {
       input.validationMessage = step.options.length === 0 ? step.fault?.(answer()) : undefined;
     };
     input.onDidChangeValue(judge);
-    return this.open(input, step, place, total, token, answer, judge);
+    return this.open(input, step, place, total, token, undefined, answer, judge);
   }
 
   private open(
@@ -241,6 +249,7 @@ export class Questions implements vscode.Disposable {
     place: number,
     total: number,
     token: vscode.CancellationToken,
+    anew: (() => void) | undefined,
     answer: () => Answer | undefined,
     judge?: () => void,
   ): Promise<Ended> {
@@ -266,12 +275,13 @@ export class Questions implements vscode.Disposable {
       };
       const taken = token.onCancellationRequested(() => end({ kind: 'cancel' }));
       input.onDidAccept(() => {
-        if (Date.now() < from) return;
+        if (Date.now() < from) return anew?.();
         const given = answer();
         const fault = given && step.fault?.(given);
         if (fault !== undefined) {
           if (judge) judge();
           else input.title = `${oneLine(step.title)}: ${fault}`;
+          anew?.();
         } else if (given) end({ kind: 'answer', answer: given });
       });
       input.onDidTriggerButton((button) => end({ kind: button === vscode.QuickInputButtons.Back ? 'back' : 'skip' }));

@@ -17,6 +17,8 @@ const BEHIND = 80;
 const AGAIN_MS = 1000;
 /** The longest such wait (ms): one that has not asked by then shows no lenses, or has others to ask. */
 const LAST_MS = 32_000;
+/** What it was given it can drop, too, unseen by us; so it is told so many times in any case where there are lenses. */
+const IN_ANY_CASE = 4;
 
 function behind(text: string): string {
   const line = (lines(text).find((it) => it.trim() !== '') ?? '').replace(/[\r\n]+$/, '').trim();
@@ -134,18 +136,19 @@ export class ReviewScreen implements vscode.Disposable, vscode.CodeLensProvider 
   }
 
   /** Tells VS Code again of new lenses of what is on the screen, where it has not asked for them by then. */
-  private tellAgain(wait: number): void {
+  private tellAgain(wait: number, inAnyCase = IN_ANY_CASE): void {
     clearTimeout(this.again);
     if (wait > LAST_MS) return;
     this.again = setTimeout(() => {
-      const missed = vscode.window.visibleTextEditors.some(
-        ({ document }) =>
-          vscode.languages.match(SELECTOR, document) > 0 &&
-          (this.given.get(document) ?? '[]') !== JSON.stringify(this.lensesOf(document)),
-      );
-      if (!missed) return;
+      const shown = vscode.window.visibleTextEditors
+        .map(({ document }) => document)
+        .filter((document) => vscode.languages.match(SELECTOR, document) > 0)
+        .map((document) => ({ document, there: JSON.stringify(this.lensesOf(document)) }));
+      const missed = shown.some(({ document, there }) => (this.given.get(document) ?? '[]') !== there);
+      const any = inAnyCase > 0 && shown.some(({ there }) => there !== '[]');
+      if (!missed && !any) return;
       this.lensesChanged.fire();
-      this.tellAgain(2 * wait);
+      this.tellAgain(2 * wait, inAnyCase - 1);
     }, wait);
   }
 

@@ -21,6 +21,9 @@ export async function json_that_was_broken_is_mended(play) {
   await code.open(play.file('data.json'));
   await code.until('the problem', async () => (await problems(code, uri)).join() === 'Value expected');
   await call(code, 'read', { file_path: play.file('data.json') });
+  // VS Code tells extensions of a problem a moment after it shows it.
+  const looked = () => call(code, 'lsp', { operation: 'diagnostics', file_path: play.file('data.json') });
+  await code.until('the sidecar to know of it', async () => /Value expected/.test(text(await looked())));
   const edit = { file_path: play.file('data.json'), old_string: '"one": ', new_string: '"one": 2' };
   const result = await call(code, 'edit', edit, { diagnostics: { wait: 'fresh', deadlineMs: 15000 } });
   assert.equal(result.status, 'ok', text(result));

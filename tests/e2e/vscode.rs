@@ -71,6 +71,18 @@ fn play(file: &str, scenarios: &[&str]) {
     assert_eq!(played, scenarios, "the scenarios of {file}.mjs");
 }
 
+/// The extension's types, settings and tools are written by scripts from what the sidecar says of itself.
+#[test]
+fn what_was_generated_is_what_the_sidecar_says() {
+    let Some(folder) = set_up() else { return };
+    let (node, extension) = (tools::program(&folder, "node24/bin/node"), extension());
+    for script in ["protocol", "tools"] {
+        let path = extension.join(format!("scripts/{script}.mjs")).to_string_lossy().into_owned();
+        let ended = tools::run(&node, &[&path, tools::SIDECAR, "--check"], &[], DEADLINE);
+        assert!(ended.status.success(), "npm run {script} -- PROGRAM: {}\n{}", ended.stdout, ended.stderr);
+    }
+}
+
 /// One test a file, with the names of its scenarios.
 macro_rules! scenarios {
     ($file:ident: $($scenario:ident),* $(,)?) => {

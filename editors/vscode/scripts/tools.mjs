@@ -66,7 +66,9 @@ async function ask(program, dialect) {
       send({ id, method, params });
     });
   try {
-    await request(1, 'initialize', { processId: process.pid, rootUri: null, capabilities: {} });
+    // The tool `agent` is listed for those who run agents, as the extension does once a model is there.
+    const capabilities = { experimental: { ropewalk: { runAgent: true } } };
+    await request(1, 'initialize', { processId: process.pid, rootUri: null, capabilities });
     send({ method: 'initialized', params: {} });
     const { tools } = await request(2, 'ropewalk/listTools', { dialect, includeDeferred: true });
     return tools;

@@ -1043,7 +1043,10 @@ export interface McpServer {
   args?: string[];
   /** The program to start, with or without its arguments. */
   command?: McpCommand | null;
-  /** Where it runs; absent: in the first workspace folder. */
+  /**
+   * Where it runs; absent: in the folder whose file names it; of the user's settings: in the first workspace folder
+   * if that is trusted, else at home.
+   */
   cwd?: string | null;
   /** Whether its tools are listed only once they were found or called, instead of what holds for all. */
   deferred?: boolean | null;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use clap::Args;
 use ropewalk::config::OwnFile;
+use ropewalk::permissions::visible;
 use ropewalk::ports::{self, Clock as _, Disk as _, MemoryDisk, Ports, SystemClock, SystemDisk};
 use ropewalk::process::{self, Launch, Programs as _, SystemPrograms};
 use ropewalk::recording::{self, Difference, Head, Outcome, Recording, Replayed};
@@ -87,12 +88,12 @@ pub(crate) async fn run(words: Replay) -> u8 {
     let replayed = match replayed {
         Ok(replayed) => replayed,
         Err(why) => {
-            complain(&why);
+            complain(&visible(&why));
             return code::UNUSABLE;
         }
     };
     let tried = ports::kept_inside();
-    say(&if words.json { as_json(&recording, &replayed, &tried) } else { told(&recording, &replayed, &tried) });
+    say(&if words.json { as_json(&recording, &replayed, &tried) } else { shown(&told(&recording, &replayed, &tried)) });
     match replayed.outcome {
         Outcome::Same => code::SAME,
         Outcome::Differs(_) if tried.is_empty() => code::DIFFERS,
@@ -110,7 +111,7 @@ fn read(file: &Path) -> Result<Recording, String> {
 fn remark(head: &Head) {
     let version = env!("CARGO_PKG_VERSION");
     if head.version != version {
-        complain(&format!("recorded by version {}, played against {version}", head.version));
+        complain(&format!("recorded by version {}, played against {version}", visible(&head.version)));
     } else if head.schema != protocol::schema_hash() {
         complain("recorded with another protocol than this program's");
     }
@@ -135,7 +136,10 @@ async fn play(words: &Replay, recording: &Recording) -> Result<Replayed, String>
         (Ports::system(), own.transpose()?, Some(folder))
     } else {
         ports::stay_inside();
-        let memory = memory_of(&head.folders, &words.root)?;
+        // Beside this task, so that a deadline and a signal are heard meanwhile.
+        let (folders, roots) = (head.folders.clone(), words.root.clone());
+        let loading = tokio::task::spawn_blocking(move || memory_of(&folders, &roots));
+        let memory = loading.await.map_err(|error| error.to_string())??;
         let own = head.own_settings.as_ref().map(|own| {
             memory.put(OWN, own.to_string());
             OwnFile { path: PathBuf::from(OWN), named: true, home: None }
@@ -198,6 +202,11 @@ fn as_json(recording: &Recording, replayed: &Replayed, tried: &[String]) -> Stri
         "notDone": tried,
     });
     format!("{}\n", serde_json::to_string_pretty(&told).unwrap_or_default())
+}
+
+/// Lines for a terminal: a recording may be somebody else's, and hold what a terminal would obey.
+fn shown(lines: &str) -> String {
+    lines.lines().fold(String::new(), |all, line| all + &visible(line) + "\n")
 }
 
 fn told(recording: &Recording, replayed: &Replayed, tried: &[String]) -> String {

@@ -2,7 +2,7 @@
 //! is handed: a step or a message in, acts out.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -77,17 +77,37 @@ impl Editor {
         }
     }
 
-    /// The path that a step means.
-    pub(super) fn path_of(&self, path: &str) -> PathBuf {
-        self.root.join(path)
+    /// The path that a step means. A script is not to read or write anything but the folder it is played in.
+    pub(super) fn path_of(&self, path: &str) -> Result<PathBuf, String> {
+        let named = if path.contains("://") {
+            file_path(path).ok_or_else(|| format!("`{path}` is no file"))?
+        } else {
+            self.root.join(path)
+        };
+        let mut plain = PathBuf::new();
+        for part in named.components() {
+            match part {
+                Component::ParentDir => drop(plain.pop()),
+                Component::CurDir => {}
+                part => plain.push(part),
+            }
+        }
+        if plain.starts_with(&self.root) {
+            return Ok(plain);
+        }
+        let root = self.root.display();
+        Err(format!("`{path}` is outside of {root}, where this is played: --root names another folder"))
     }
 
     /// The URI that a step means: it may name one itself.
     pub(super) fn uri_of(&self, path: &str) -> Result<String, String> {
         if path.starts_with("untitled:") || path.contains("://") {
+            if file_path(path).is_some() {
+                self.path_of(path)?;
+            }
             return Ok(path.to_owned());
         }
-        let full = self.path_of(path);
+        let full = self.path_of(path)?;
         Url::from_file_path(&full).map(String::from).map_err(|()| format!("`{path}` is no path"))
     }
 
@@ -364,7 +384,7 @@ impl Editor {
 
     /// Another program writes, or removes, a file.
     fn write_disk(&mut self, written: &WriteDisk) -> Result<(), String> {
-        let path = self.path_of(&written.path);
+        let path = self.path_of(&written.path)?;
         let there = self.disk.metadata(&path).is_ok();
         match &written.text {
             Some(text) => write(&*self.disk, &path, text.as_bytes())?,

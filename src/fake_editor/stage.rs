@@ -363,8 +363,8 @@ impl Stage {
                 self.link.notify("workspace/didChangeConfiguration", &json!({ "settings": { "ropewalk": all } }));
             }
             Step::Trust(trust) => {
-                let folder =
-                    trust.path.as_deref().map_or_else(|| self.setup.root.clone(), |path| self.editor.path_of(path));
+                let named = trust.path.as_deref().map(|path| self.editor.path_of(path)).transpose()?;
+                let folder = named.unwrap_or_else(|| self.setup.root.clone());
                 self.link.notify("ropewalk/didChangeTrust", &json!({ "root": uri(&folder), "trusted": trust.trusted }));
             }
             Step::Session(session) => {

@@ -55,7 +55,9 @@ pub fn load(disk: &dyn Disk, from: &Path, memory: &MemoryDisk, to: &Path) -> Res
                     if bytes > MOST_BYTES {
                         break;
                     }
-                    let Ok(content) = disk.read(&path) else { continue };
+                    // What says that it is empty is not read: below `/proc`, it may have no end.
+                    let content = if metadata.len == 0 { Ok(Vec::new()) } else { disk.read(&path) };
+                    let Ok(content) = content else { continue };
                     memory.put(&place, content);
                     let _ = memory.set_mode(&place, metadata.mode);
                     if let Ok(modified) = disk.modified(&path) {

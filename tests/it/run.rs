@@ -186,6 +186,12 @@ fn exit_codes() {
     check(&["--allow", "bash(("], inside, 2, "cannot be read");
     check(&["--fail-on", "wonder"], inside, 2, "`wonder` is nothing");
     check(&["--root", "/nowhere"], inside, 2, "no folder /nowhere");
+    for path in ["/etc/made", "file:///etc/made", "../made", "sub/../../made"] {
+        let write = format!(r#"{{"write-disk": {{"path": "{path}", "text": "x"}}}}"#);
+        check(&[], &write, 1, "is outside of");
+        check(&[], &format!(r#"{{"open": {{"path": "{path}", "text": "x"}}}}"#), 1, "is outside of");
+    }
+    check(&[], r#"{"write-disk": {"path": "http://x/y", "text": "x"}}"#, 1, "is no file");
     check(&[], outside, 3, "--allow 'read(//etc/hostname)'");
     check(&["--as", "neovim"], outside, 3, "before it would let it pass");
     check(&["--as", "eglot"], outside, 3, "nobody could be asked");

@@ -129,7 +129,7 @@ export async function neovim(play) {
       vim.diagnostic.config({ virtual_text = true })
       vim.lsp.config('basedpyright', { cmd = { 'basedpyright-langserver', '--stdio' }, filetypes = { 'python' } })
       vim.lsp.enable('basedpyright')
-      require('ropewalk').setup({ cmd = { sidecar, '--ephemeral' } })
+      require('ropewalk').setup({ cmd = { sidecar, '--ephemeral' }, trusted = false })
       vim.cmd.edit('cart.py')`,
       path.join(CHECKOUT, 'editors/nvim'),
       sidecar,

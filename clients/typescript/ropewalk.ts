@@ -45,13 +45,14 @@ export async function start({ command = ['ropewalk'], folder, settings, handlers
   child.stdout.on('data', (chunk: Buffer) => {
     chunks.push(chunk)
     have += chunk.length
-    while (have >= need) {
+    while (have >= need && !child.killed) {
       const all = Buffer.concat(chunks), body = all.indexOf('\r\n\r\n') + 4
       const length = Number(/^content-length: *(\d+)/im.exec(all.toString('latin1', 0, body))?.[1] ?? 0)
       need = body < 4 ? have + 1 : body + length
       if (have < need) return void (chunks = [all])
       chunks = [all.subarray(need)]
-      receive(all.toString('utf8', body, need)).catch((fault) => child.kill('SIGKILL') && (said += fault))
+      try { receive(JSON.parse(all.toString('utf8', body, need))) }
+      catch (fault) { return void (child.kill('SIGKILL') && (said += fault)) }
       have -= need
       need = 1
     }
@@ -62,8 +63,7 @@ export async function start({ command = ['ropewalk'], folder, settings, handlers
     child.stdin.write(`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
   }
 
-  async function receive(text: string) {
-    const { id, method, params, result, error } = JSON.parse(text)
+  async function receive({ id, method, params, result, error }: any) {
     const answer = answers[String(method).replace('ropewalk/', '')]
     if (!method) {
       error ? waiting.get(id)?.failed(failure(error.message, error.code)) : waiting.get(id)?.done(result)

@@ -15,6 +15,7 @@ pub(crate) mod show;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, Parser, Subcommand};
 use etcetera::BaseStrategy as _;
@@ -150,10 +151,29 @@ pub(crate) fn complain(why: &str) {
     let _ = writeln!(std::io::stderr().lock(), "ropewalk: {why}");
 }
 
-/// Text on standard output. A reader that went away is no failure.
+/// Whether something could not be said on standard output although there was a reader.
+static UNSAID: AtomicBool = AtomicBool::new(false);
+
+/// Text on standard output. A reader that went away is no failure; another one is told once, and [`said`] remembers it.
 pub(crate) fn say(text: &str) {
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    drop(out);
+    if let Err(error) = written {
+        unsaid(&error);
+    }
+}
+
+/// Notes that standard output could not be written.
+pub(crate) fn unsaid(error: &std::io::Error) {
+    if error.kind() != std::io::ErrorKind::BrokenPipe && !UNSAID.swap(true, Ordering::Relaxed) {
+        complain(&format!("standard output cannot be written: {error}"));
+    }
+}
+
+/// The exit code: that of the command, but 2 instead of 0 when not all of its output could be written.
+pub(crate) fn said(code: u8) -> u8 {
+    if code == 0 && UNSAID.load(Ordering::Relaxed) { 2 } else { code }
 }
 
 /// Waits until the process is told to end (SIGINT, SIGTERM, SIGHUP); gives the exit code that says so: 128 and the

@@ -49,6 +49,7 @@ fn main() -> ExitCode {
             Command::Doctor(doctor) => cli::doctor::run(&arguments.common, &doctor).await,
         }
     });
+    let code = cli::said(code);
     if let Some(recorder) = recorder
         && !recorder.finish(code)
     {

@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use ropewalk::config::OwnFile;
 use ropewalk::dispatch::CallResult;
+use ropewalk::fake_editor::{ApplyEdit, splices_of};
 use ropewalk::languages::DiagnosticsReport;
 use ropewalk::ports::{Disk as _, Ports, SystemDisk};
 use ropewalk::recording::Recorder;
 use ropewalk::rpc::{CallError, Fault, Handler, Peer};
 use ropewalk::server::protocol::ListToolsResult;
 use ropewalk::server::{self, ServeOptions};
-use ropewalk::text::{Clamp, Encoding, LineBreaks, Position, Range, Splice, Text, TextEdit};
+use ropewalk::text::{Encoding, LineBreaks, Position, Range, Splice, Text, TextEdit};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -300,32 +301,6 @@ impl Handler for Hands {
     }
 }
 
-/// `workspace/applyEdit`, as far as the sidecar uses it.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ApplyEdit {
-    edit: WorkspaceEdit,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WorkspaceEdit {
-    document_changes: Vec<DocumentEdit>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct DocumentEdit {
-    text_document: Versioned,
-    edits: Vec<TextEdit>,
-}
-
-#[derive(Deserialize)]
-struct Versioned {
-    uri: String,
-    version: Option<i32>,
-}
-
 impl Hands {
     /// Applies an edit to exactly the version it names, or says why not. All documents are checked before any changes.
     fn apply(&self, params: Value) -> Result<(), String> {
@@ -339,12 +314,9 @@ impl Hands {
             if document.text_document.version != Some(buffer.version) {
                 return Err(format!("`{uri}` is at version {}", buffer.version));
             }
-            let splices: Vec<(Splice, Clamp)> =
-                document.edits.iter().map(|edit| buffer.text.splice_of(edit, encoding)).collect();
-            if splices.iter().any(|(_, clamp)| *clamp == Clamp::MidCharacter) {
-                return Err(format!("an edit of `{uri}` is inside a character"));
-            }
-            checked.push((uri, splices.into_iter().map(|(splice, _)| splice).collect::<Vec<_>>()));
+            let splices = splices_of(&buffer.text, &document.edits, encoding)
+                .ok_or_else(|| format!("an edit of `{uri}` is inside a character, or two are of one place"))?;
+            checked.push((uri, splices));
         }
         for (uri, splices) in checked {
             if let Some(buffer) = buffers.open.get_mut(&uri) {

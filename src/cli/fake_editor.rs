@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use ropewalk::fake_editor::{self, Setup};
+use ropewalk::fake_editor::{self, Driven, Setup, code};
 use ropewalk::ports::{self, Disk as _, Ports, SystemDisk};
 use ropewalk::process::{self, Child, Exit, Launch, Programs as _, Started, SystemPrograms};
 use serde_json::json;
@@ -14,7 +14,7 @@ use tokio::io::BufReader;
 use url::Url;
 
 use super::run::EditorWords;
-use super::{Common, complain, own_program, told_to_end};
+use super::{Common, complain, own_program, told_to_end, unsaid};
 
 /// So long may the program take to end when it was asked to.
 const POLITE: Duration = Duration::from_secs(10);
@@ -32,12 +32,16 @@ pub(crate) struct FakeEditor {
     /// Deny what is asked and nothing answers, instead of leaving it open for a `reply` step.
     #[arg(long)]
     deny: bool,
+    /// Give up after this many milliseconds: the program is ended, and the exit code is 124.
+    #[arg(long, value_name = "MS", default_value_t = 300_000)]
+    deadline: u64,
     /// The program to talk to over its standard input and output, and its arguments; without it: this one, `--ephemeral`.
     #[arg(last = true, value_name = "PROGRAM")]
     program: Vec<String>,
 }
 
-/// Plays until standard input ends. Exit code 0 when the program ended well, else 1 (2: it cannot be started).
+/// Plays until standard input ends. Exit code 0 when the program kept to the protocol and ended well, else 1 (2: it cannot be
+/// started; 124: the deadline).
 pub(crate) async fn run(common: &Common, words: FakeEditor) -> u8 {
     let ports = Ports::system();
     let started = prepared(common, &words).and_then(|(setup, launch)| {
@@ -50,35 +54,49 @@ pub(crate) async fn run(common: &Common, words: FakeEditor) -> u8 {
         Ok(started) => started,
         Err(why) => {
             complain(&why);
-            return 2;
+            return code::USAGE;
         }
     };
-    let steps = BufReader::new(tokio::io::stdin());
-    let driven = fake_editor::drive(steps, tokio::io::stdout(), reader, writer, &ports, setup);
-    let signalled = tokio::select! {
-        driven = driven => {
-            // Whoever does not read the events does not mind.
-            drop(driven);
-            None
+    let stop = || {
+        if let Some(child) = &child {
+            child.stop(GRACE);
         }
-        code = told_to_end() => Some(code),
     };
-    let exit = match &child {
-        Some(child) => ended(child, &ports, signalled.is_none()).await,
-        None => Exit::Unknown,
-    };
-    match (signalled, exit) {
-        (Some(code), _) => code,
-        (None, Exit::Code(0)) => 0,
-        (None, exit) => {
-            complain(&format!("the program {exit}"));
-            1
+    let conversation = async {
+        let steps = BufReader::new(tokio::io::stdin());
+        let Driven { fault, told } =
+            fake_editor::drive(steps, tokio::io::stdout(), (reader, writer), &ports, setup, stop).await;
+        if let Err(error) = told {
+            unsaid(&error);
         }
+        let exit = ended(child.as_ref(), &ports, fault.is_none()).await;
+        (fault, exit)
+    };
+    let cut = tokio::select! {
+        (fault, exit) = conversation => return judged(fault, exit),
+        code = told_to_end() => code,
+        () = ports.clock.sleep(Duration::from_millis(words.deadline)) => {
+            complain(&format!("the deadline came, after {} ms", words.deadline));
+            code::DEADLINE
+        }
+    };
+    ended(child.as_ref(), &ports, false).await;
+    cut
+}
+
+/// The exit code for how the program behaved and ended.
+fn judged(fault: Option<String>, exit: Exit) -> u8 {
+    match (fault, exit) {
+        (Some(fault), _) => complain(&format!("the program {fault}")),
+        (None, Exit::Code(0)) => return code::OK,
+        (None, exit) => complain(&format!("the program {exit}")),
     }
+    code::FAILED
 }
 
 /// Waits for the end of the program, and sees to it.
-async fn ended(child: &Child, ports: &Ports, politely: bool) -> Exit {
+async fn ended(child: Option<&Child>, ports: &Ports, politely: bool) -> Exit {
+    let Some(child) = child else { return Exit::Unknown };
     if politely {
         tokio::select! {
             exit = child.exited() => return exit,

@@ -126,7 +126,7 @@ pub(crate) async fn run(common: &Common, words: Run) -> u8 {
         && let Err(error) = write(file, &report::junit(&all))
     {
         complain(&format!("cannot write {}: {error}", file.display()));
-        return code::USAGE;
+        code = if code == code::OK { code::USAGE } else { code };
     }
     code
 }
@@ -134,9 +134,19 @@ pub(crate) async fn run(common: &Common, words: Run) -> u8 {
 /// Everything that can be wrong before anything runs.
 fn prepared(words: &Run) -> Result<(Vec<Script>, Map<String, Value>), String> {
     let settings = words.editor.settings()?;
+    if words.files.iter().filter(|file| is_input(file)).count() > 1 {
+        return Err("`-` was given twice, and standard input can be read only once".to_owned());
+    }
+    if let Some(from) = &words.copy {
+        let folder = SystemDisk.canonicalize(from).and_then(|folder| SystemDisk.metadata(&folder));
+        let folder = folder.map_err(|error| format!("cannot copy {}: {error}", from.display()))?;
+        if folder.kind != FileKind::Directory {
+            return Err(format!("cannot copy {}: it is no folder", from.display()));
+        }
+    }
     let (mut scripts, mut faults) = (Vec::new(), String::new());
     for file in &words.files {
-        let name = if file == Path::new("-") { "standard input".to_owned() } else { file.display().to_string() };
+        let name = if is_input(file) { "standard input".to_owned() } else { file.display().to_string() };
         match text_of(file).map(|text| fake_editor::parse(&text)) {
             Ok(Ok(lines)) => scripts.push(Script { name, lines }),
             Ok(Err(found)) => faults.push_str(&report::human_faults(&name, &found)),
@@ -146,9 +156,14 @@ fn prepared(words: &Run) -> Result<(Vec<Script>, Map<String, Value>), String> {
     if faults.is_empty() { Ok((scripts, settings)) } else { Err(format!("nothing was run:\n{}", faults.trim_end())) }
 }
 
+/// Whether a script is on standard input.
+fn is_input(file: &Path) -> bool {
+    file == Path::new("-")
+}
+
 fn text_of(file: &Path) -> std::io::Result<String> {
     let mut bytes = Vec::new();
-    if file == Path::new("-") {
+    if is_input(file) {
         std::io::stdin().lock().read_to_end(&mut bytes)?;
     } else {
         bytes = SystemDisk.read(file)?;

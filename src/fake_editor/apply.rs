@@ -7,32 +7,8 @@ use super::document::Cause;
 use super::editor::Editor;
 use super::manner::Manner;
 use super::step::{Echo, Trouble, Type};
-use crate::text::{Clamp, Splice, TextEdit};
-
-/// `workspace/applyEdit`
-#[derive(Deserialize)]
-struct ApplyEdit {
-    edit: WorkspaceEdit,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WorkspaceEdit {
-    document_changes: Vec<DocumentEdit>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct DocumentEdit {
-    text_document: Versioned,
-    edits: Vec<TextEdit>,
-}
-
-#[derive(Deserialize)]
-struct Versioned {
-    uri: String,
-    version: Option<i32>,
-}
+use super::wanted::{ApplyEdit, DocumentEdit, Versioned, splices_of};
+use crate::text::{Splice, TextEdit};
 
 /// How an edit is answered.
 enum Reply {
@@ -168,24 +144,10 @@ impl Editor {
         }
     }
 
-    /// The edits of a document as splices: clamped to the text, as editors do, but never inside a character, and never two
-    /// of one place.
+    /// The edits of a document as splices.
     fn splices_of(&self, uri: &str, edits: &[TextEdit]) -> Result<Vec<Splice>, Reply> {
         let Some(document) = self.documents.get(uri) else { return Ok(Vec::new()) };
-        let mut splices = Vec::new();
-        for edit in edits {
-            let (splice, clamp) = document.text().splice_of(edit, self.encoding);
-            if clamp == Clamp::MidCharacter {
-                return Err(self.refusal());
-            }
-            splices.push(splice);
-        }
-        let mut ranges: Vec<_> = splices.iter().map(|splice| (splice.range.start, splice.range.end)).collect();
-        ranges.sort_unstable();
-        if ranges.windows(2).any(|pair| pair[0].1 > pair[1].0) {
-            return Err(self.refusal());
-        }
-        Ok(splices)
+        splices_of(document.text(), edits, self.encoding).ok_or_else(|| self.refusal())
     }
 
     /// Makes the changes of an edit, and tells them.

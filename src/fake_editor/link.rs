@@ -9,11 +9,24 @@ use crate::rpc::{Decoder, encode};
 
 /// How much is read at once (bytes).
 const CHUNK: usize = 64 << 10;
+/// So many messages wait to be heard; more stay in the pipe, so that a flood does not fill our memory.
+const WAITING: usize = 256;
+
+/// What comes in.
+#[derive(Debug, PartialEq)]
+pub(super) enum Incoming {
+    /// A message.
+    Message(Value),
+    /// A frame that is no message; it is passed over, as editors do. What the other side did, in words that follow its name.
+    Odd(String),
+    /// What cannot be read on; nothing comes afterwards. In the same words.
+    Broken(String),
+}
 
 /// A connection. Dropping it closes both pipes.
 pub(super) struct Link {
     outgoing: Option<mpsc::UnboundedSender<Vec<u8>>>,
-    incoming: mpsc::UnboundedReceiver<Value>,
+    incoming: mpsc::Receiver<Incoming>,
     last_id: i64,
     tasks: Vec<JoinHandle<()>>,
 }
@@ -26,7 +39,7 @@ impl Link {
         W: AsyncWrite + Unpin + Send + 'static,
     {
         let (outgoing, queue) = mpsc::unbounded_channel();
-        let (sender, incoming) = mpsc::unbounded_channel();
+        let (sender, incoming) = mpsc::channel(WAITING);
         let tasks = vec![tokio::spawn(read(reader, sender)), tokio::spawn(write(writer, queue))];
         Link { outgoing: Some(outgoing), incoming, last_id: 0, tasks }
     }
@@ -58,8 +71,8 @@ impl Link {
         self.send(&message);
     }
 
-    /// The next message; `None`: the other side is gone.
-    pub(super) async fn next(&mut self) -> Option<Value> {
+    /// What comes next; `None`: the other side is gone.
+    pub(super) async fn next(&mut self) -> Option<Incoming> {
         self.incoming.recv().await
     }
 
@@ -75,26 +88,31 @@ impl Drop for Link {
     }
 }
 
-async fn read<R: AsyncRead + Unpin>(mut reader: R, sender: mpsc::UnboundedSender<Value>) {
+async fn read<R: AsyncRead + Unpin>(mut reader: R, sender: mpsc::Sender<Incoming>) {
     let mut decoder = Decoder::new();
     let mut chunk = vec![0; CHUNK];
     loop {
-        match decoder.next_frame() {
-            Ok(Some(frame)) => {
-                // What is no JSON is the other side's fault, and passed over as editors do.
-                if let Ok(message) = serde_json::from_slice(&frame)
-                    && sender.send(message).is_err()
-                {
-                    return;
+        let came = match decoder.next_frame() {
+            Ok(Some(frame)) => match serde_json::from_slice::<Value>(&frame) {
+                Ok(message) if message.is_object() => Incoming::Message(message),
+                Ok(_) => Incoming::Odd("sent a frame that holds no object".to_owned()),
+                Err(error) => Incoming::Odd(format!("sent a frame that is no JSON: {error}")),
+            },
+            Ok(None) => match reader.read(&mut chunk).await {
+                Ok(0) | Err(_) if decoder.is_within_frame() => {
+                    Incoming::Broken("ended its output inside a frame".to_owned())
                 }
-                continue;
-            }
-            Ok(None) => {}
-            Err(_) => return,
-        }
-        match reader.read(&mut chunk).await {
-            Ok(0) | Err(_) => return,
-            Ok(count) => decoder.push(&chunk[..count]),
+                Ok(0) | Err(_) => return,
+                Ok(count) => {
+                    decoder.push(&chunk[..count]);
+                    continue;
+                }
+            },
+            Err(error) => Incoming::Broken(format!("sent a frame that cannot be read: {error}")),
+        };
+        let last = matches!(came, Incoming::Broken(_));
+        if sender.send(came).await.is_err() || last {
+            return;
         }
     }
 }

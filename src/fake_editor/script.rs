@@ -1,14 +1,18 @@
 //! A script: lines of JSON, each a step; blank lines and lines that begin with `//` are passed over. All that can be known to
 //! be wrong before anything runs is told at once. Pure.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use regex::Regex;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::step::{Call, Expect, Request, Step, Type};
+use super::strict::Strict;
+use super::values::{bounded, clipped, kind};
 use crate::fake_server::Patterns;
 
 /// A step with its name, as one line of a script; where it stands is not part of it.
@@ -67,17 +71,41 @@ const WORDS: [&str; 25] = [
     "write-disk",
 ];
 
-/// Reads one step.
+/// Longer words (bytes) than this are like none of ours.
+const MOST_ALIKE: usize = 64;
+
+/// What a reader of Rust would call an object.
+static OBJECTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let words = r"expected (?:a map|(?:tuple )?struct \w+(?: with \d+ elements?)?)";
+    Regex::new(words).ok()
+});
+
+/// What is wrong, in words of JSON.
+fn in_words_of_json(error: &serde_json::Error) -> String {
+    let said = error.to_string();
+    let said = said.replace(" at line 1 column ", " at column ").replace(" at line 0 column 0", "");
+    let said = match &*OBJECTS {
+        Some(objects) => objects.replace_all(&said, "expected an object"),
+        None => Cow::Borrowed(said.as_str()),
+    };
+    said.replace("expected a sequence", "expected a list")
+}
+
+/// Reads one step. What is wrong with it is told in bounded words.
 pub(super) fn line(text: &str, number: usize) -> Result<Line, String> {
-    let mut fields: Map<String, Value> = serde_json::from_str(text).map_err(|error| {
-        let said = error.to_string();
-        let said = said.replace(" at line 1 column ", " at column ").replace(" at line 0 column 0", "");
-        format!("no JSON object: {said}")
+    read(text, number).map_err(|why| bounded(&why))
+}
+
+fn read(text: &str, number: usize) -> Result<Line, String> {
+    let Strict(step) = serde_json::from_str(text).map_err(|error| {
+        let said = in_words_of_json(&error);
+        if error.is_data() { format!("this cannot be meant: {said}") } else { format!("no JSON object: {said}") }
     })?;
+    let Value::Object(mut fields) = step else { return Err(format!("no JSON object: it is {}", kind(&step))) };
     let name = match fields.shift_remove("name") {
         None => None,
         Some(Value::String(name)) => Some(name),
-        Some(other) => return Err(format!("`name` is to be a text, not {other}")),
+        Some(other) => return Err(format!("`name` is to be a text, not {}", kind(&other))),
     };
     let id = fields.shift_remove("id");
     let mut keys = fields.keys();
@@ -85,18 +113,24 @@ pub(super) fn line(text: &str, number: usize) -> Result<Line, String> {
         (Some(word), None) => word.clone(),
         (None, _) => return Err(format!("it says nothing to do; a step is one of: {}", WORDS.join(", "))),
         (Some(one), Some(other)) => {
+            let (one, other) = (clipped(one), clipped(other));
             return Err(format!("a step does one thing, and this has both `{one}` and `{other}`; write two lines"));
         }
     };
     if !WORDS.contains(&word.as_str()) {
-        let near = WORDS.iter().max_by(|a, b| {
+        let near = WORDS.iter().filter(|_| word.len() <= MOST_ALIKE).max_by(|a, b| {
             let score = |known: &str| crate::text::similarity::similarity(known, &word);
             score(a).total_cmp(&score(b))
         });
         let near = near.map(|near| format!(" (is `{near}` meant?)")).unwrap_or_default();
+        let word = clipped(&word);
         return Err(format!("there is no step `{word}`{near}; there are: {}", WORDS.join(", ")));
     }
-    let step: Step = serde_json::from_value(Value::Object(fields)).map_err(|error| format!("`{word}`: {error}"))?;
+    if let Some(other) = fields.get(&word).filter(|what| !what.is_object()) {
+        return Err(format!("`{word}` is to be an object, not {}", kind(other)));
+    }
+    let step: Result<Step, _> = serde_json::from_value(Value::Object(fields));
+    let step = step.map_err(|error| format!("`{word}`: {}", in_words_of_json(&error)))?;
     check(&step)?;
     Ok(Line { number, name, id, step })
 }
@@ -117,7 +151,7 @@ pub fn parse(text: &str) -> Result<Vec<Line>, Vec<Fault>> {
     if lines.is_empty() && faults.is_empty() {
         faults.push(Fault { line: 1, why: "there is no step in it".to_owned() });
     }
-    faults.extend(labels(&lines));
+    faults.extend(labels(&lines).into_iter().map(|Fault { line, why }| Fault { line, why: bounded(&why) }));
     faults.sort();
     if faults.is_empty() { Ok(lines) } else { Err(faults) }
 }
@@ -271,6 +305,30 @@ mod tests {
     }
 
     #[test]
+    fn what_is_told_of_a_long_line_is_short() {
+        let long = "ö".repeat(1 << 20);
+        for line in [
+            format!(r#"{{"{long}": {{}}}}"#),
+            format!(r#"{{"{long}": {{}}, "b{long}": {{}}}}"#),
+            format!(r#"{{"{long}": 1, "{long}": 2}}"#),
+            format!(r#"{{"name": ["{long}"], "settle": {{}}}}"#),
+            format!(r#"{{"open": "{long}"}}"#),
+            format!(r#"{{"open": {{"{long}": 1}}}}"#),
+            format!(r#"{{"editor": {{"manner": "{long}"}}}}"#),
+            format!(r#"{{"await": {{"call": "{long}"}}}}"#),
+            format!(r#"{{"expect": {{"contentMatches": "({long}"}}}}"#),
+            format!(r#"{{"expect": {{"pointers": {{"{long}": 1}}}}}}"#),
+        ] {
+            let faults = parse(&line).unwrap_err();
+            let start: String = line.chars().take(40).collect();
+            assert!(faults.len() == 1 && faults[0].why.chars().count() < 2000, "{start}");
+            assert!(!faults[0].why.contains("meant?"), "{start}");
+        }
+        let close = line(r#"{"opne": {}}"#, 1).unwrap_err();
+        assert!(close.starts_with("there is no step `opne` (is `open` meant?)"), "{close}");
+    }
+
+    #[test]
     fn all_faults_are_told_at_once() {
         check(
             "{\"opne\": {\"path\": \"a\"}}\nno\n{\"open\": {\"path\": \"a\"}, \"close\": {\"path\": \"a\"}}\n\
@@ -295,6 +353,13 @@ mod tests {
                 script:12: there is a call `x` already
                 script:13: `a` is no JSON pointer; one begins with `/`
             "#]],
+        );
+        check(
+            "{\"open\": {\"path\": \"a\"}, \"open\": {\"path\": \"b\"}}\n{\"open\": {\"path\": \"a\", \"path\": \"b\"}}\n\
+             {\"open\": []}\n{\"settle\": 1}\n[]\n{\"name\": [], \"settle\": {}}\n\
+             {\"change\": {\"path\": \"a\", \"text\": \"\", \"range\": 1}}\n{\"call\": {\"name\": \"ls\", \"params\": 1}}\n\
+             {\"calls\": {\"calls\": {}}}\n{\"editor\": {\"manner\": \"vim\"}}\n",
+            &expect![[r""]],
         );
         check("// nothing\n", &expect![["script:1: there is no step in it\n"]]);
         check(

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::answers::Unallowed;
 use super::editor::{Act, Editor};
 use super::expect::{self, Facts, Miss, content_of};
-use super::link::Link;
+use super::link::{Incoming, Link};
 use super::manner::Manner;
 use super::script::Line;
 use super::step::{Call, Expect, Step};
@@ -21,8 +21,10 @@ use super::values::{map_texts, merge, uri, without_times};
 use crate::ports::Ports;
 use crate::text::Encoding;
 
-/// So long may the other side take to say hello, and to leave.
-const POLITE: Duration = Duration::from_secs(30);
+/// So long may the other side take to say hello.
+const HELLO: Duration = Duration::from_secs(30);
+/// And to get ready to leave.
+const LEAVE: Duration = Duration::from_secs(10);
 
 /// What the sidecar says of a call that needs consent where nobody can give it.
 const NOBODY: &str = "nobody could be asked";
@@ -75,6 +77,18 @@ enum Pending {
     Own,
 }
 
+/// How far the hello is.
+enum Hello {
+    /// Nothing is said yet.
+    Unsaid,
+    /// `initialize` is sent, by this id, and to be answered until then.
+    Said(i64, Instant),
+    /// It is answered.
+    Heard,
+    /// It will not be; why, in words that follow the name of the other side.
+    Failed(String),
+}
+
 /// What a step waits for.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Wait {
@@ -111,6 +125,8 @@ pub(super) enum Heard {
     Message(Value),
     /// A call or request of a step ended.
     Ended(String, Value),
+    /// It broke the protocol: what it did, in words that follow its name.
+    Fault(String),
     /// It is gone.
     Gone,
 }
@@ -121,8 +137,12 @@ pub(super) struct Stage {
     link: Link,
     ports: Ports,
     setup: Setup,
-    greeted: bool,
+    hello: Hello,
     gone: bool,
+    /// Nothing good can come from the other side any more.
+    broken: bool,
+    /// What it did first that broke the protocol.
+    fault: Option<String>,
     session: Option<String>,
     calls: usize,
     pending: BTreeMap<i64, Pending>,
@@ -147,8 +167,10 @@ impl Stage {
             link,
             ports,
             setup,
-            greeted: false,
+            hello: Hello::Unsaid,
             gone: false,
+            broken: false,
+            fault: None,
             session: None,
             calls: 0,
             pending: BTreeMap::new(),
@@ -162,12 +184,16 @@ impl Stage {
         }
     }
 
-    /// Says hello, unless that is done.
-    pub(super) async fn greet(&mut self) -> Result<(), String> {
-        if self.greeted {
-            return Ok(());
+    /// Whether a step is one for which the other side has to be there.
+    pub(super) fn needs_hello(line: &Line) -> bool {
+        !matches!(line.step, Step::Editor(_) | Step::Answer(_))
+    }
+
+    /// Sends the hello, unless that is done.
+    pub(super) fn hail(&mut self) {
+        if !matches!(self.hello, Hello::Unsaid) {
+            return;
         }
-        self.greeted = true;
         let root = uri(&self.setup.root);
         let name = self.setup.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let params = json!({
@@ -179,14 +205,75 @@ impl Stage {
             "capabilities": self.editor.manner.capabilities(&self.editor.abilities),
         });
         let id = self.ask("initialize", &params);
-        let answer = self.answer(id).await?;
-        let Ended::Result(result) = answer else {
-            return Err(format!("the other side did not take our hello: {}", answer.value()));
+        self.hello = Hello::Said(id, self.ports.clock.now() + HELLO);
+    }
+
+    /// What became of the hello by now; `None`: its answer is still waited for. The error says why there is none.
+    pub(super) fn greeted(&mut self) -> Option<Result<(), String>> {
+        if let Hello::Said(id, due) = self.hello {
+            let late = self.ports.clock.now() >= due;
+            self.hello = match self.answers.remove(&id) {
+                Some(Ended::Result(result)) => {
+                    let encoding = result.pointer("/capabilities/positionEncoding").cloned();
+                    let encoding = serde_json::from_value(encoding.unwrap_or(json!("utf-16")));
+                    self.editor.encoding = encoding.unwrap_or(Encoding::Utf16);
+                    self.link.notify("initialized", &json!({}));
+                    Hello::Heard
+                }
+                Some(Ended::Error(error)) => Hello::Failed(format!("did not take our `initialize`: {error}")),
+                None if self.gone => Hello::Failed("is gone, and did not answer `initialize`".to_owned()),
+                None if late => Hello::Failed("did not answer `initialize` in time".to_owned()),
+                None => return None,
+            };
+            if let Hello::Failed(why) = &self.hello {
+                let why = why.clone();
+                self.fault(why);
+                self.broken = true;
+            }
+        }
+        match &self.hello {
+            Hello::Unsaid | Hello::Said(..) => None,
+            Hello::Heard => Some(Ok(())),
+            Hello::Failed(why) => Some(Err(format!("the other side {why}"))),
+        }
+    }
+
+    /// When the hello has to be answered, if that is waited for.
+    pub(super) fn hello_due(&self) -> Option<Instant> {
+        if let Hello::Said(_, due) = self.hello { Some(due) } else { None }
+    }
+
+    /// From now on the hello has to be answered by then.
+    pub(super) fn hurry(&mut self, by: Instant) {
+        if let Hello::Said(_, due) = &mut self.hello {
+            *due = by.min(*due);
+        }
+    }
+
+    /// Says hello, unless that is done, and waits for the answer.
+    async fn greet(&mut self) -> Result<(), String> {
+        self.hail();
+        loop {
+            if let Some(greeted) = self.greeted() {
+                return greeted;
+            }
+            self.turn_until(self.hello_due()).await;
+        }
+    }
+
+    /// Waits for the next thing that happens, or for this moment.
+    pub(super) async fn turn_until(&mut self, due: Option<Instant>) {
+        let clock = Arc::clone(&self.ports.clock);
+        let late = async {
+            match due {
+                Some(due) => clock.sleep(due.saturating_duration_since(clock.now())).await,
+                None => std::future::pending().await,
+            }
         };
-        let encoding = result.pointer("/capabilities/positionEncoding").cloned().unwrap_or(json!("utf-16"));
-        self.editor.encoding = serde_json::from_value(encoding).unwrap_or(Encoding::Utf16);
-        self.link.notify("initialized", &json!({}));
-        Ok(())
+        tokio::select! {
+            () = self.turn() => {}
+            () = late => {}
+        }
     }
 
     fn ask(&mut self, method: &str, params: &Value) -> i64 {
@@ -195,31 +282,51 @@ impl Stage {
         id
     }
 
-    async fn answer(&mut self, id: i64) -> Result<Ended, String> {
-        let late = self.ports.clock.sleep(POLITE);
-        tokio::pin!(late);
-        loop {
-            if let Some(answer) = self.answers.remove(&id) {
-                return Ok(answer);
-            }
-            tokio::select! {
-                () = self.turn() => if self.gone {
-                    return Err("the other side is gone".to_owned());
-                },
-                () = &mut late => return Err("the other side does not answer".to_owned()),
-            }
-        }
-    }
-
-    /// Leaves in good order. The pipe to the other side is closed afterwards in any case.
+    /// Leaves in good order: a hello that was not said is said before. The pipe to the other side is closed afterwards in
+    /// any case.
     pub(super) async fn leave(&mut self) {
-        if self.greeted && !self.gone {
+        let due = self.ports.clock.now() + LEAVE;
+        self.hail();
+        self.hurry(due);
+        if self.greet().await.is_ok() && !self.gone {
             let id = self.ask("shutdown", &Value::Null);
-            if self.answer(id).await.is_ok() {
-                self.link.notify("exit", &Value::Null);
+            loop {
+                if self.answers.remove(&id).is_some() {
+                    self.link.notify("exit", &Value::Null);
+                    break;
+                }
+                if self.gone {
+                    break;
+                }
+                if self.ports.clock.now() >= due {
+                    self.fault("did not answer `shutdown` in time".to_owned());
+                    self.broken = true;
+                    break;
+                }
+                self.turn_until(Some(due)).await;
             }
         }
         self.link.close();
+    }
+
+    /// Whether nothing good can come from the other side any more: it cannot be read, or does not answer.
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    /// What the other side did first that broke the protocol, in words that follow its name.
+    pub(super) fn first_fault(&self) -> Option<&str> {
+        self.fault.as_deref()
+    }
+
+    fn fault(&mut self, why: String) {
+        self.fault.get_or_insert_with(|| why.clone());
+        self.tell(Heard::Fault(why));
+    }
+
+    fn lose(&mut self) {
+        self.gone = true;
+        self.tell(Heard::Gone);
     }
 
     /// Whether the other side is gone.
@@ -261,11 +368,15 @@ impl Stage {
                 return;
             }
         };
-        if let Some(message) = message {
-            self.heard(message);
-        } else {
-            self.gone = true;
-            self.tell(Heard::Gone);
+        match message {
+            Some(Incoming::Message(message)) => self.heard(message),
+            Some(Incoming::Odd(why)) => self.fault(why),
+            Some(Incoming::Broken(why)) => {
+                self.fault(why);
+                self.broken = true;
+                self.lose();
+            }
+            None => self.lose(),
         }
         self.act();
     }
@@ -339,7 +450,7 @@ impl Stage {
 
     /// Does a step; what it waits for. The error says why it cannot be done.
     pub(super) async fn begin(&mut self, line: &Line) -> Result<Wait, String> {
-        if !matches!(line.step, Step::Editor(_) | Step::Answer(_)) {
+        if Stage::needs_hello(line) {
             self.greet().await?;
         }
         let step = self.here(&line.step)?;
@@ -351,7 +462,7 @@ impl Stage {
     fn begin_step(&mut self, step: &Step) -> Result<Wait, String> {
         if let Step::Editor(behaviour) = step
             && (behaviour.manner.is_some() || !behaviour.abilities.is_empty())
-            && self.greeted
+            && !matches!(self.hello, Hello::Unsaid)
         {
             return Err("which editor it is, and what it can do, is said before everything else".to_owned());
         }

@@ -1,5 +1,6 @@
 //! JSON as steps and results have it: places of the run in it, times taken from it, settings put together. Pure.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use serde_json::Value;
@@ -31,6 +32,45 @@ pub(super) fn without_times(value: &mut Value) {
             fields.values_mut().for_each(without_times);
         }
         _ => {}
+    }
+}
+
+/// Of a name or value that was given, at most so many characters are shown.
+const NAME: usize = 60;
+/// Of what is wrong with a step, at most so many at the beginning, and as many at the end.
+const WORDS: usize = 800;
+
+/// A name as it is shown: at most 60 characters of it.
+pub(super) fn clipped(name: &str) -> Cow<'_, str> {
+    match name.char_indices().nth(NAME) {
+        Some((at, _)) => Cow::Owned(format!("{}... ({} characters)", &name[..at], name.chars().count())),
+        None => Cow::Borrowed(name),
+    }
+}
+
+/// Words that may hold what was given whole: at most 1,600 characters, those at the beginning and at the end.
+pub(super) fn bounded(words: &str) -> String {
+    let count = words.chars().count();
+    let (Some((head, _)), Some((tail, _))) =
+        (words.char_indices().nth(WORDS), words.char_indices().nth_back(WORDS - 1))
+    else {
+        return words.to_owned();
+    };
+    if count <= 2 * WORDS {
+        return words.to_owned();
+    }
+    format!("{} ... ({} characters) ... {}", &words[..head], count - 2 * WORDS, &words[tail..])
+}
+
+/// What kind of value it is, in words of JSON.
+pub(super) fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
     }
 }
 

@@ -73,6 +73,16 @@ impl Decoder {
         }
     }
 
+    /// Whether a frame has begun and is not whole: its header, or a part of its body. Where the stream ends so, its end
+    /// is missing. Noise is no beginning.
+    pub fn is_within_frame(&self) -> bool {
+        let begun = || {
+            let rest = &self.buffer[self.used..];
+            String::from_utf8_lossy(rest).to_ascii_lowercase().contains("content-length")
+        };
+        self.length.is_some() || begun()
+    }
+
     /// The next header line without its end; an overlong one comes as a line that says nothing.
     fn line(&mut self) -> Option<Vec<u8>> {
         let rest = &self.buffer[self.used..];

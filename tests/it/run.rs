@@ -65,7 +65,8 @@ fn piped(words: &[&str], input: &str) -> Output {
     use std::io::Write as _;
     let mut command = binary(words);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    // What is told to be wrong before anything is read ends it before all of this is written.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
 }
 
@@ -186,6 +187,11 @@ fn exit_codes() {
     check(&["--allow", "bash(("], inside, 2, "cannot be read");
     check(&["--fail-on", "wonder"], inside, 2, "`wonder` is nothing");
     check(&["--root", "/nowhere"], inside, 2, "no folder /nowhere");
+    check(&["--copy", "Cargo.toml"], inside, 2, "cannot copy Cargo.toml: it is no folder");
+    check(&["-"], inside, 2, "`-` was given twice");
+    check(&[], r#"{"open": {"path": "a"}, "open": {"path": "b"}}"#, 2, "`open` stands in it twice");
+    check(&["--junit", "/nowhere/junit.xml"], r#"{"settle": {}}"#, 2, "cannot write /nowhere/junit.xml");
+    check(&["--junit", "/nowhere/junit.xml"], r#"{"expect": {"asked": 1}}"#, 1, "cannot write /nowhere/junit.xml");
     for path in ["/etc/made", "file:///etc/made", "../made", "sub/../../made"] {
         let write = format!(r#"{{"write-disk": {{"path": "{path}", "text": "x"}}}}"#);
         check(&[], &write, 1, "is outside of");
@@ -325,4 +331,69 @@ fn any_language_server_can_be_its_child() {
     assert!(told.contains("BAD is bad") && told.contains(r#""id":1,"ok":true"#), "{told}");
     let output = piped(&["fake-editor", "--root", root, "--", "no-such-program-at-all"], steps);
     assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn output_that_cannot_be_written_is_told() {
+    let script = here().join("fixtures/run/unsaved.jsonl");
+    let script = script.to_str().unwrap();
+    for (words, code) in [
+        (vec!["run", "--json", script], 2),
+        (vec!["run", script], 2),
+        // What is wrong besides counts first.
+        (vec!["run", "--fail-on", "fresh", "--fail-on", "error", "--as", "eglot", "--deadline", "0", script], 124),
+        (vec!["tools"], 2),
+        (vec!["schema"], 2),
+        (vec!["fake-editor"], 2),
+    ] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = binary(&words);
+        // An editor that is driven says nothing unless something happens.
+        let steps = std::fs::File::open(script).unwrap();
+        let output = command.stdin(steps).stdout(full).output().unwrap();
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{words:?} {told}");
+        assert_eq!(told.matches("standard output cannot be written: ").count(), 1, "{words:?} {told}");
+        // A reader that went away does not mind.
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = binary(&words).stdout(writer).output().unwrap();
+        let expected = if code == 2 { 0 } else { code };
+        assert_eq!((output.status.code(), text(&output.stderr)), (Some(expected), String::new()), "{words:?}");
+    }
+}
+
+#[test]
+fn a_program_that_does_not_do_its_part_is_ended() {
+    fn check(words: &[&str], program: &[&str], steps: &str, code: i32, says: &str) {
+        let mut all = vec!["fake-editor"];
+        all.extend(words);
+        if !program.is_empty() {
+            all.push("--");
+            all.extend(program);
+        }
+        let output = piped(&all, steps);
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{program:?} {told}{}", text(&output.stdout));
+        assert!(told.contains(says) && (told.is_empty() == says.is_empty()), "{program:?} {told}");
+    }
+    let open = r#"{"open": {"path": "a.txt", "text": "x\n"}}"#;
+    check(&[], &[], "", 0, "");
+    check(&[], &[], open, 0, "");
+    let deadline = ["--deadline", "300"];
+    check(&deadline, &["sleep", "558"], open, 124, "the deadline came, after 300 ms");
+    check(&deadline, &["yes", "FLOOD"], open, 124, "the deadline came, after 300 ms");
+    check(&[], &["true"], open, 1, "the program is gone, and did not answer `initialize`");
+    check(&[], &["true"], "", 1, "the program is gone, and did not answer `initialize`");
+    check(&[], &["cat"], open, 1, "the program did not take our `initialize`");
+    let broken = r"printf 'Content-Length: x\r\n\r\n'; sleep 558";
+    check(
+        &[],
+        &["sh", "-c", broken],
+        open,
+        1,
+        "the program sent a frame that cannot be read: `x` is not a frame length",
+    );
+    let half = r"printf 'Content-Length: 9\r\n\r\n{'; exec >&-; sleep 558";
+    check(&[], &["sh", "-c", half], open, 1, "the program ended its output inside a frame");
 }

@@ -248,23 +248,26 @@ mod tests {
     use crate::fake_editor::Manner;
     use crate::rpc::{Decoder, encode};
 
-    /// Says this at once, answers requests of these methods, and goes away at once or stays until we are gone.
-    async fn other_side(mut pipe: DuplexStream, says: &str, answers: &[&str], stays: bool) {
-        let (mut decoder, mut chunk) = (Decoder::new(), [0; 4096]);
+    /// Says this at once, answers requests of these methods, and goes away at once or stays until we are gone. The method
+    /// that it heard last.
+    async fn other_side(mut pipe: DuplexStream, says: &str, answers: &[&str], stays: bool) -> String {
+        let (mut decoder, mut chunk, mut last) = (Decoder::new(), [0; 4096], String::new());
         pipe.write_all(says.as_bytes()).await.unwrap();
         while stays {
             while let Ok(Some(frame)) = decoder.next_frame() {
                 let asked: Value = serde_json::from_slice(&frame).unwrap();
+                asked["method"].as_str().unwrap_or_default().clone_into(&mut last);
                 if asked["method"].as_str().is_some_and(|method| answers.contains(&method)) {
                     let answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": {} });
                     pipe.write_all(&encode(answer.to_string().as_bytes())).await.unwrap();
                 }
             }
             match pipe.read(&mut chunk).await {
-                Ok(0) | Err(_) => return,
+                Ok(0) | Err(_) => return last,
                 Ok(count) => decoder.push(&chunk[..count]),
             }
         }
+        last
     }
 
     async fn check(steps: &str, says: &'static str, answers: &'static [&str], stays: bool, expected: &Expect) {
@@ -283,8 +286,10 @@ mod tests {
         let give_up = || gave_up.set(true);
         let pipes = tokio::io::split(ours);
         let driven = drive(steps.as_bytes(), &mut events, pipes, &Ports::system(), setup, give_up).await;
-        other.await.unwrap();
+        let last = other.await.unwrap();
         assert!(driven.told.is_ok());
+        // Who keeps to the protocol hears the end of it.
+        assert!(driven.fault.is_some() || last == "exit", "{last}");
         let fault = driven.fault.unwrap_or_else(|| "none".to_owned());
         let events = String::from_utf8(events).unwrap();
         expected.assert_eq(&format!("{events}fault: {fault}; gave up: {}\n", gave_up.get()));

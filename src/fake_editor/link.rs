@@ -28,7 +28,8 @@ pub(super) struct Link {
     outgoing: Option<mpsc::UnboundedSender<Vec<u8>>>,
     incoming: mpsc::Receiver<Incoming>,
     last_id: i64,
-    tasks: Vec<JoinHandle<()>>,
+    reading: JoinHandle<()>,
+    writing: JoinHandle<()>,
 }
 
 impl Link {
@@ -40,8 +41,8 @@ impl Link {
     {
         let (outgoing, queue) = mpsc::unbounded_channel();
         let (sender, incoming) = mpsc::channel(WAITING);
-        let tasks = vec![tokio::spawn(read(reader, sender)), tokio::spawn(write(writer, queue))];
-        Link { outgoing: Some(outgoing), incoming, last_id: 0, tasks }
+        let (reading, writing) = (tokio::spawn(read(reader, sender)), tokio::spawn(write(writer, queue)));
+        Link { outgoing: Some(outgoing), incoming, last_id: 0, reading, writing }
     }
 
     /// Sends a message. When the other side is gone, nothing happens.
@@ -76,15 +77,20 @@ impl Link {
         self.incoming.recv().await
     }
 
-    /// Closes the pipe that the other side reads, once everything is written.
-    pub(super) fn close(&mut self) {
-        self.outgoing = None;
+    /// Closes the pipe that the other side reads, once everything is written; waits for that. Without it what was sent
+    /// last can be lost when this is dropped.
+    pub(super) async fn close(&mut self) {
+        if self.outgoing.take().is_some() {
+            // A task that panicked wrote what it could.
+            let _ = (&mut self.writing).await;
+        }
     }
 }
 
 impl Drop for Link {
     fn drop(&mut self) {
-        self.tasks.iter().for_each(JoinHandle::abort);
+        self.reading.abort();
+        self.writing.abort();
     }
 }
 

@@ -306,7 +306,11 @@ impl Stage {
                 self.turn_until(Some(due)).await;
             }
         }
-        self.link.close();
+        let left = due.saturating_duration_since(self.ports.clock.now());
+        tokio::select! {
+            () = self.link.close() => {}
+            () = self.ports.clock.sleep(left) => {}
+        }
     }
 
     /// Whether nothing good can come from the other side any more: it cannot be read, or does not answer.

@@ -20,11 +20,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::{Args, Parser, Subcommand};
 use etcetera::BaseStrategy as _;
 use ropewalk::bridge;
-use ropewalk::config::OwnFile;
+use ropewalk::config::{OwnFile, Settings};
 use ropewalk::dispatch::ListedTool;
+use ropewalk::permissions::Rules;
 use ropewalk::ports::{self, Disk as _, Ports, SystemDisk};
 use ropewalk::recording::Recorder;
 use ropewalk::server::{self, ServeOptions};
+use serde_json::{Map, Value, json};
 use tracing_appender::non_blocking::WorkerGuard;
 use tracing_subscriber::EnvFilter;
 
@@ -241,6 +243,16 @@ pub(crate) fn named_file(common: &Common) -> Option<OwnFile> {
     Some(OwnFile { path, named: true, home: etcetera::home_dir().ok() })
 }
 
+/// The settings that let what these rules name pass; the error says which of them cannot be read, and why.
+pub(crate) fn allowing(rules: &[String]) -> Result<Map<String, Value>, String> {
+    let settings = Map::from_iter([("permissions".to_owned(), json!({ "allow": rules }))]);
+    let (read, remarks) = Settings::parse(&Value::Object(settings.clone()));
+    let read = Rules::read(&read.permissions.allow, &[], &[]);
+    let faults = read.faults().iter().map(|fault| format!("the rule {:?} cannot be read: {}", fault.rule, fault.why));
+    let faults: Vec<String> = remarks.iter().map(|remark| remark.message.clone()).chain(faults).collect();
+    if faults.is_empty() { Ok(settings) } else { Err(faults.join("; ")) }
+}
+
 /// The user's own settings file; none when the run shall not depend on it.
 pub(crate) fn own_file(common: &Common) -> Option<OwnFile> {
     if common.settings.is_some() || common.ephemeral {
@@ -254,7 +266,7 @@ pub(crate) fn own_file(common: &Common) -> Option<OwnFile> {
 pub(crate) async fn tools(common: &Common, tools: &Tools) -> u8 {
     let listed = async {
         let root = ports::current_dir().map_err(DeskError::Disk)?;
-        let desk = Desk::start(&root, &common.trust, named_file(common), None).await?;
+        let desk = Desk::start(&root, &common.trust, named_file(common), Map::new(), None).await?;
         let listed = desk.tools().await;
         desk.close().await;
         listed

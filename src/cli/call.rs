@@ -11,7 +11,7 @@ use ropewalk::tool::ErrorKind;
 use serde_json::Value;
 
 use super::desk::Desk;
-use super::{Common, complain, named_file, say, told_to_end};
+use super::{Common, allowing, complain, named_file, say, told_to_end};
 
 /// `ropewalk call`
 #[derive(Debug, Args)]
@@ -26,6 +26,10 @@ pub(crate) struct Call {
     /// The workspace folder; without it: the current directory.
     #[arg(long, value_name = "FOLDER")]
     root: Option<PathBuf>,
+    /// Let pass what this permission rule names, as in settings, for example `bash(touch x)`. Can be given more than once;
+    /// what nobody allowed is denied, for there is nobody to ask.
+    #[arg(long, value_name = "RULE")]
+    allow: Vec<String>,
     /// Cancel the call after this many milliseconds.
     #[arg(long, value_name = "MS")]
     deadline: Option<u64>,
@@ -53,7 +57,14 @@ pub(crate) async fn run(common: &Common, call: Call, recorder: Option<&Recorder>
             return code::USAGE;
         }
     };
-    let desk = match Desk::start(&root, &common.trust, named_file(common), recorder).await {
+    let settings = match allowing(&call.allow) {
+        Ok(settings) => settings,
+        Err(why) => {
+            complain(&why);
+            return code::USAGE;
+        }
+    };
+    let desk = match Desk::start(&root, &common.trust, named_file(common), settings, recorder).await {
         Ok(desk) => desk,
         Err(error) => {
             complain(&error.to_string());

@@ -18,7 +18,7 @@ use ropewalk::server::protocol::ListToolsResult;
 use ropewalk::server::{self, ServeOptions};
 use ropewalk::text::{Encoding, LineBreaks, Position, Range, Splice, Text, TextEdit};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::task::JoinHandle;
 use url::Url;
 
@@ -65,11 +65,12 @@ pub(crate) struct Desk {
 
 impl Desk {
     /// Starts a sidecar for one folder. `trust` are folders to trust from the start, `own` is the person's own settings
-    /// file, `recorder` listens.
+    /// file, `settings` are those of the editor, `recorder` listens.
     pub(crate) async fn start(
         root: &Path,
         trust: &[PathBuf],
         own: Option<OwnFile>,
+        settings: Map<String, Value>,
         recorder: Option<&Recorder>,
     ) -> Result<Desk, DeskError> {
         let root = SystemDisk.canonicalize(root).map_err(DeskError::Disk)?;
@@ -91,17 +92,18 @@ impl Desk {
         let held = Arc::clone(&buffers);
         let peer = Peer::start(input, output, clock, |peer| Hands { peer, buffers: held });
         let desk = Desk { peer, buffers, sidecar, calls: AtomicU64::new(1) };
-        desk.introduce(&root).await?;
+        desk.introduce(&root, settings).await?;
         Ok(desk)
     }
 
-    async fn introduce(&self, root: &Path) -> Result<(), DeskError> {
+    async fn introduce(&self, root: &Path, settings: Map<String, Value>) -> Result<(), DeskError> {
         let name = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let params = json!({
             "processId": null,
             "clientInfo": { "name": "ropewalk", "version": env!("CARGO_PKG_VERSION") },
             "rootUri": null,
             "workspaceFolders": [{ "uri": uri_of(root)?, "name": name }],
+            "initializationOptions": settings,
             "capabilities": {
                 "general": { "positionEncodings": ["utf-8", "utf-16"] },
                 "workspace": { "applyEdit": true, "workspaceEdit": { "documentChanges": true } },

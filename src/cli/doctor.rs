@@ -58,10 +58,12 @@ pub(crate) async fn run(common: &Common, doctor: &Doctor) -> u8 {
         return security(&trust, doctor.root.as_deref(), &servers);
     }
 
+    let (found, missing): (Vec<_>, Vec<_>) = servers.iter().partition(|server| server.program.is_ok());
     let mut out = format!("ropewalk {}\n\nLanguage servers\n", env!("CARGO_PKG_VERSION"));
-    for server in &servers {
-        out.push_str(&line(server));
+    if found.is_empty() {
+        out.push_str("  none of those that are known was found\n");
     }
+    found.into_iter().for_each(|server| out.push_str(&line(server)));
     let _ = writeln!(
         out,
         "\n  A server marked * runs the project's code (build scripts, plugins), so it starts in trusted folders only.\n\
@@ -89,6 +91,10 @@ pub(crate) async fn run(common: &Common, doctor: &Doctor) -> u8 {
     for folder in &common.trust {
         let word = if SystemDisk.canonicalize(folder).is_ok() { "trusted" } else { "there is no such folder" };
         let _ = writeln!(out, "  {}: {word}", folder.display());
+    }
+    if !missing.is_empty() {
+        out.push_str("\nLanguage servers that are not here\n");
+        missing.into_iter().for_each(|server| out.push_str(&line(server)));
     }
     say(&out);
     0

@@ -82,7 +82,7 @@ async fn play(
     if trusted {
         trust.push(folder.clone());
     }
-    let desk = Desk::start(&folder, &trust, super::named_file(common), recorder).await?;
+    let desk = Desk::start(&folder, &trust, super::named_file(common), serde_json::Map::new(), recorder).await?;
     // However it ends, the language servers are ended first.
     let went = tokio::select! {
         went = scenes(&desk, &folder, path, scenario) => went,

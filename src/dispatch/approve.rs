@@ -319,6 +319,10 @@ pub(super) fn unasked(judgement: &Judgement, rule: Option<&str>, error: &AskErro
         }
         None => String::new(),
     };
+    let error = match error {
+        AskError::Unsupported => "no editor that shows such questions is here".to_owned(),
+        error => error.to_string(),
+    };
     denied(format!("It needs a person's consent, because {reason}; but nobody could be asked: {error}.{way}"))
 }
 

@@ -359,7 +359,18 @@ mod tests {
              {\"open\": []}\n{\"settle\": 1}\n[]\n{\"name\": [], \"settle\": {}}\n\
              {\"change\": {\"path\": \"a\", \"text\": \"\", \"range\": 1}}\n{\"call\": {\"name\": \"ls\", \"params\": 1}}\n\
              {\"calls\": {\"calls\": {}}}\n{\"editor\": {\"manner\": \"vim\"}}\n",
-            &expect![[r""]],
+            &expect![[r"
+                script:1: this cannot be meant: `open` stands in it twice at column 30
+                script:2: this cannot be meant: `path` stands in it twice at column 29
+                script:3: `open` is to be an object, not a list
+                script:4: `settle` is to be an object, not a number
+                script:5: no JSON object: it is a list
+                script:6: `name` is to be a text, not a list
+                script:7: `change`: invalid type: integer `1`, expected an object
+                script:8: `call`: invalid type: integer `1`, expected an object
+                script:9: `calls`: invalid type: map, expected a list
+                script:10: `editor`: unknown variant `vim`, expected one of `vscode`, `neovim`, `neovim-adapter`, `eglot`
+            "]],
         );
         check("// nothing\n", &expect![["script:1: there is no step in it\n"]]);
         check(

@@ -9,12 +9,17 @@ use serde_json::{Value, json};
 const SOURCE: &str = "def total(items):\n    if items:\n        return sum(items)\n    return 0\n";
 
 /// Runs the real binary in a folder, with no program on its path.
-#[expect(clippy::disallowed_methods, reason = "the test is about the program")]
 fn ropewalk(folder: &Path, words: &[&str]) -> Output {
+    ropewalk_with("/nonexistent", folder, words)
+}
+
+/// The same with what lies on this path.
+#[expect(clippy::disallowed_methods, reason = "the test is about the program")]
+fn ropewalk_with(path: &str, folder: &Path, words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_ropewalk"))
         .args(words)
         .current_dir(folder)
-        .env("PATH", "/nonexistent")
+        .env("PATH", path)
         .env_remove("RUST_LOG")
         .output()
         .unwrap()
@@ -87,6 +92,26 @@ fn how_a_call_ended_is_its_exit_code() {
 }
 
 #[test]
+fn what_the_person_allows_passes() {
+    let folder = folder();
+    let folder = folder.path();
+    let call = |rules: &[&str]| {
+        let mut words = vec!["call", "bash", r#"{"command": "touch made"}"#, "--trust", "."];
+        words.extend(rules.iter().flat_map(|rule| ["--allow", rule]));
+        ropewalk_with("/usr/bin:/bin", folder, &words)
+    };
+    let asked = call(&[]);
+    assert_eq!(asked.status.code(), Some(3));
+    let told = result(&asked)["content"][0]["text"].as_str().unwrap().to_owned();
+    assert!(told.contains("nobody could be asked: no editor that shows such questions is here."), "{told}");
+    assert!(told.contains("by the rule `bash(touch made)`"), "{told}");
+    assert_eq!(call(&["bash(("]).status.code(), Some(2));
+    assert!(!folder.join("made").exists());
+    assert_eq!(call(&["bash(ls)", "bash(touch made)"]).status.code(), Some(0));
+    assert!(folder.join("made").exists());
+}
+
+#[test]
 fn the_showing_goes_as_it_should() {
     let folder = folder();
     let shown = ropewalk(folder.path(), &["try"]);
@@ -137,6 +162,7 @@ fn the_small_commands() {
     assert_eq!(version, format!("ropewalk {}\n", env!("CARGO_PKG_VERSION")));
     let doctor = printed(&ropewalk(folder.path(), &["doctor", "--trust", "."]));
     assert!(doctor.contains("missing   ruff") && doctor.contains("pip install ruff"), "{doctor}");
+    assert!(doctor.find("missing").unwrap() > doctor.find("Trust\n").unwrap(), "what is here is told first: {doctor}");
     let root = folder.path().canonicalize().unwrap();
     assert!(doctor.contains(&format!("{}: trusted", root.display())), "{doctor}");
 }

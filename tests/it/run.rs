@@ -341,7 +341,7 @@ fn output_that_cannot_be_written_is_told() {
         (vec!["run", "--json", script], 2),
         (vec!["run", script], 2),
         // What is wrong besides counts first.
-        (vec!["run", "--fail-on", "fresh", "--fail-on", "error", "--as", "eglot", "--deadline", "0", script], 124),
+        (vec!["run", "--fail-on", "error", "--as", "eglot", "--deadline", "0", script], 124),
         (vec!["tools"], 2),
         (vec!["schema"], 2),
         (vec!["fake-editor"], 2),

@@ -1,8 +1,6 @@
 // How the sidecar is found, started again and configured.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
-import path from 'node:path';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { CRASHES, crashed, type Crashes, WINDOW_MS } from '../src/backoff';
 import { findBinary, type Surroundings } from '../src/binary';
@@ -145,13 +143,3 @@ test('lines of a process are cut where they end, not where they come', () => {
   read(Buffer.from(`${'x'.repeat(20_000)}`));
   assert.equal(lines.length, 3);
 });
-
-const program = [process.env['ROPEWALK'], '../../target/debug/ropewalk'].find((file) => file && existsSync(file));
-
-test(
-  'the protocol and the settings are those that the sidecar prints',
-  { skip: program ? false : 'no ropewalk (set ROPEWALK)' },
-  () => {
-    execFileSync(process.execPath, ['scripts/protocol.mjs', path.resolve(program ?? ''), '--check'], { stdio: 'pipe' });
-  },
-);

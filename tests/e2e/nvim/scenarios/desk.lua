@@ -250,7 +250,7 @@ function S.the_program_is_built_where_the_plugin_lies_when_asked(T)
   T.ok(T.read(child:lua("return require('ropewalk.program').log()")):find('Finished', 1, true))
 end
 
-function S.the_help_has_tags_and_narrow_lines(T)
+function S.the_help_has_tags_for_its_links_and_narrow_lines(T)
   local folder = T.folder()
   vim.system({ 'cp', '-r', T.plugin .. '/doc', folder .. '/doc' }):wait()
   local child = T.start(folder)
@@ -279,9 +279,19 @@ function S.the_help_has_tags_and_narrow_lines(T)
   end
   table.sort(missing)
   T.eq({}, missing, 'not in the help')
-  for number, line in ipairs(vim.split(T.read(folder .. '/doc/ropewalk.txt'), '\n')) do
-    T.ok(vim.fn.strdisplaywidth(line) <= 78, ('line %d is too wide: %s'):format(number, line))
+  local known = tags .. T.read(child:lua("return vim.env.VIMRUNTIME .. '/doc/tags'"))
+  local dead = {}
+  for _, page in ipairs({ 'ropewalk.txt', 'ropewalk-review.txt' }) do
+    for number, line in ipairs(vim.split(T.read(folder .. '/doc/' .. page), '\n')) do
+      T.ok(vim.fn.strdisplaywidth(line) <= 78, ('line %d of %s is too wide: %s'):format(number, page, line))
+      for link in line:gmatch('|([^|%s]+)|') do
+        if not ('\n' .. known):find('\n' .. link .. '\t', 1, true) then
+          dead[#dead + 1] = ('%s:%d |%s|'):format(page, number, link)
+        end
+      end
+    end
   end
+  T.eq({}, dead, 'links that lead nowhere')
 end
 
 return S

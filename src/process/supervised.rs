@@ -57,7 +57,8 @@ pub(super) struct Supervised {
 }
 
 /// Starts a program under a supervisor. Errors are those of starting the program itself; besides, of the kind `Other`,
-/// that there is no supervisor to be had, and of the kind `Unsupported`, that the program cannot be confined.
+/// that there is no supervisor to be had, of the kind `Unsupported`, that the program cannot be confined, and of the kind
+/// `ConnectionAborted`, that the supervisor ended before it said whether the program runs: it may have run.
 pub(super) fn start(supervisor: &Path, request: &Request) -> io::Result<(Box<Supervised>, Pipes)> {
     // It takes some milliseconds until the supervisor has answered. Elsewhere than on a runtime of several threads
     // nobody could take over what this thread has to do.
@@ -86,12 +87,16 @@ fn start_now(supervisor: &Path, request: &Request) -> io::Result<(Box<Supervised
     control.set_read_timeout(Some(ANSWER))?;
     control.set_write_timeout(Some(ANSWER))?;
     let pipes = [their_stdin.as_fd(), their_stdout.as_fd(), their_stderr.as_fd()];
-    let pid = match send(&mut control, request, &pipes).and_then(|()| answer(&mut control)) {
+    let sent = send(&mut control, request, &pipes);
+    let asked = sent.is_ok();
+    let pid = match sent.and_then(|()| answer(&mut control)) {
         Ok(Ok(pid)) => pid,
         Ok(Err(error)) => return Err(error),
         Err(error) => {
             let _ = child.start_kill();
-            return Err(io::Error::other(format!("the supervisor does not answer: {error}")));
+            // Once it knows what to run, the program can be quicker than its word, and be what ended it.
+            let kind = if asked { io::ErrorKind::ConnectionAborted } else { io::ErrorKind::Other };
+            return Err(io::Error::new(kind, format!("the supervisor does not answer: {error}")));
         }
     };
     control.set_nonblocking(true)?;
@@ -188,4 +193,23 @@ pub(super) async fn keep(
     // It ends at once after its last word.
     tokio::spawn(async move { child.supervisor.wait().await });
     Ended { exit, left: usize::try_from(left).unwrap_or(usize::MAX) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    #[tokio::test(flavor = "multi_thread")]
+    #[expect(clippy::disallowed_methods, reason = "a test makes the program that it runs")]
+    async fn a_supervisor_that_ends_without_a_word_may_have_run_the_program() {
+        let folder = tempfile::tempdir().unwrap();
+        let supervisor = folder.path().join("supervisor");
+        // It takes all that it is told, and is gone.
+        std::fs::write(&supervisor, "#!/bin/sh\nhead -c 64 >/dev/null\n").unwrap();
+        std::fs::set_permissions(&supervisor, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let request = Request { program: "x".repeat(256).into(), ..Request::default() };
+        let error = start(&supervisor, &request).err().unwrap();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionAborted, "{error}");
+    }
 }

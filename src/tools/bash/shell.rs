@@ -110,6 +110,13 @@ pub(in crate::tools) fn started(command: &Command, context: &Context) -> Result<
             );
             return ToolError::new(ErrorKind::Unavailable, words);
         }
+        if error.kind() == std::io::ErrorKind::ConnectionAborted {
+            let words = format!(
+                "It is not known whether the command was run: {error}. It may have ended what watched it. See what it has \
+                 done before it is run again."
+            );
+            return ToolError::new(ErrorKind::Unknown, words);
+        }
         if error.kind() == std::io::ErrorKind::ArgumentListTooLong {
             let bytes = command.launch.args.last().map_or(0, String::len);
             let words = format!(

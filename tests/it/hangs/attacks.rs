@@ -85,7 +85,7 @@ async fn odd_arguments_are_told() {
 #[tokio::test]
 async fn one_that_kills_those_above_it_goes_too() {
     let mut desk = Desk::new("above", json!({})).await;
-    // What had left its group is beyond reach then. It waits until it has surely been told as begun.
+    // What had left its group is beyond reach then. It waits until it is surely told as begun: else it is not known.
     let command = "sleep 1000 & sleep 0.5; kill -KILL $PPID; sleep 1000";
     let result = desk.bash(json!({ "command": command })).await;
     let (status, text) = told(&result);

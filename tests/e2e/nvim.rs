@@ -133,7 +133,7 @@ scenarios! { desk:
     each_subcommand_completes_and_does_what_it_says,
     health_says_what_is_so,
     options_say_what_is_expected,
-    the_help_has_tags_and_narrow_lines,
+    the_help_has_tags_for_its_links_and_narrow_lines,
     the_log_of_calls_grows_and_leaves_the_cursor_alone,
     the_program_is_built_where_the_plugin_lies_when_asked,
 }

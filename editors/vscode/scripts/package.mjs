@@ -8,26 +8,29 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { bundle } from './build.mjs';
 
-const TARGETS = [
-  'linux-x64',
-  'linux-arm64',
-  'linux-armhf',
-  'alpine-x64',
-  'alpine-arm64',
-  'darwin-x64',
-  'darwin-arm64',
-  'win32-x64',
-  'win32-arm64',
-];
+/** What Ropewalk runs on: it is not built for Windows. */
+const TARGETS = ['linux-x64', 'linux-arm64', 'linux-armhf', 'alpine-x64', 'alpine-arm64', 'darwin-x64', 'darwin-arm64'];
+
+/** Says what is wrong with the arguments, and ends. */
+function misused(why) {
+  console.error(`${why}\nusage: npm run package -- --target TARGET --binary PROGRAM [--out FILE]`);
+  process.exit(2);
+}
+
+function readArguments() {
+  try {
+    return parseArgs({ options: { target: { type: 'string' }, binary: { type: 'string' }, out: { type: 'string' } } });
+  } catch (error) {
+    return misused(error.message);
+  }
+}
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const { values } = parseArgs({
-  options: { target: { type: 'string' }, binary: { type: 'string' }, out: { type: 'string' } },
-});
+const { values } = readArguments();
 const { target, binary } = values;
-if (!target || !TARGETS.includes(target)) throw new Error(`--target has to be one of ${TARGETS.join(', ')}`);
-if (!binary || !existsSync(binary) || !statSync(binary).isFile())
-  throw new Error(`--binary has to be the program for ${target}`);
+if (!TARGETS.includes(target)) misused(`--target has to be one of ${TARGETS.join(', ')}`);
+if (!binary) misused(`--binary has to name the program for ${target}`);
+if (!existsSync(binary) || !statSync(binary).isFile()) misused(`--binary: ${binary} is no file`);
 
 /** When the sources were last changed, as far as that is known (s). */
 function epoch() {
@@ -61,7 +64,7 @@ writeFileSync(
 const { scripts: _scripts, devDependencies: _tools, dependencies: _bundled, private: _private, ...shipped } = manifest;
 shipped.files = ['**'];
 writeFileSync(`${stage}/package.json`, `${JSON.stringify(shipped, null, 2)}\n`);
-const program = `${stage}/bin/${target.startsWith('win32') ? 'ropewalk.exe' : 'ropewalk'}`;
+const program = `${stage}/bin/ropewalk`;
 cpSync(binary, program);
 for (const file of execFileSync('find', [stage, '-type', 'f'], { encoding: 'utf8' }).trim().split('\n'))
   chmodSync(file, file === program ? 0o755 : 0o644);

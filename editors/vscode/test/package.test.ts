@@ -1,6 +1,6 @@
 // Packages: what is in them, and that two of the same sources are the same.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -38,5 +38,23 @@ test('two packages are the same to the byte, whenever and wherever they are made
       assert.ok(!first.includes(name), name);
   } finally {
     rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test('whoever calls it amiss is told why and how, without a trace of the script', () => {
+  const cases: [string[], RegExp][] = [
+    [[], /^--target has to be one of linux-x64, /],
+    [['--target', 'win32-x64', '--binary', process.execPath], /^--target has to be one of linux-x64, /],
+    [['--target', 'linux-x64'], /^--binary has to name the program for linux-x64$/m],
+    [['--target', 'linux-x64', '--binary', 'no/such/program'], /^--binary: no\/such\/program is no file$/m],
+    [['--target', 'linux-x64', '--binary', 'scripts'], /^--binary: scripts is no file$/m],
+    [['--traget', 'linux-x64'], /--traget/],
+  ];
+  for (const [given, why] of cases) {
+    const run = spawnSync(process.execPath, ['scripts/package.mjs', ...given], { encoding: 'utf8' });
+    assert.equal(run.status, 2, given.join(' '));
+    assert.match(run.stderr, why);
+    assert.match(run.stderr, /^usage: npm run package -- /m);
+    assert.doesNotMatch(run.stderr, /^ {4}at /m, run.stderr);
   }
 });

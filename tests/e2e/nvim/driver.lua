@@ -53,6 +53,33 @@ function Child:press(keys)
   end, 2)
 end
 
+--- Waits until a sidecar follows the current buffer.
+function Child:followed()
+  self:wait('the document', "return #require('ropewalk.sync').of_buffer(vim.api.nvim_get_current_buf()) > 0")
+end
+
+--- Shows a file in the current window, with the sidecar following it.
+function Child:visit(path)
+  self:lua('vim.cmd.edit(...)', path)
+  self:followed()
+end
+
+--- Gives the child a function `Call`: it begins a call of a tool and gives the index in `Results` where its end will be
+--- seen; until then there is false.
+function Child:takes_calls()
+  self:lua([[
+    Results = {}
+    function Call(name, arguments, options)
+      local index = #Results + 1
+      Results[index] = false
+      require('ropewalk').call(name, arguments, function(err, result)
+        Results[index] = { err = err, result = result }
+      end, options)
+      return index
+    end
+  ]])
+end
+
 function Child:lines(bufnr)
   return self:lua('return vim.api.nvim_buf_get_lines(..., 0, -1, false)', bufnr or 0)
 end
@@ -104,6 +131,9 @@ function Child:resize(columns, rows)
 end
 
 local T = { here = here, plugin = plugin, tools = tools, sidecar = vim.env.ROPEWALK_BIN }
+
+--- Options by which the sidecar starts no language server of its own.
+T.QUIET = { settings = { diagnostics = { ownServers = 'off' } } }
 
 --- A folder that is gone after the scenario.
 function T.folder()
@@ -217,20 +247,96 @@ function T.start_sidecar(cwd, options, screen)
       options.trusted = options.trusted == nil and 'remembered' or options.trusted
       options.log = vim.env.HOME .. '/ropewalk.log'
       require('ropewalk').setup(options)
-      Results = {}
-      function Call(name, arguments, options)
-        local index = #Results + 1
-        Results[index] = false
-        require('ropewalk').call(name, arguments, function(err, result)
-          Results[index] = { err = err, result = result }
-        end, options)
-        return index
-      end
     ]],
     options or vim.empty_dict(),
     T.sidecar
   )
+  child:takes_calls()
   return child
+end
+
+--- Opens a file, in a folder of its own, in a Neovim with the real sidecar.
+---@param name string
+---@param text string
+---@param options? table without: T.QUIET
+---@param screen? integer[]
+---@return Child child
+---@return string path
+---@return string folder
+function T.open(name, text, options, screen)
+  local folder = T.folder()
+  local path = folder .. '/' .. name
+  T.write(path, text)
+  local child = T.start_sidecar(folder, options or T.QUIET, screen)
+  child:visit(path)
+  return child, path, folder
+end
+
+--- The same with the stand-in.
+---@param text string
+---@param name? string
+---@param options? table
+---@param screen? integer[]
+---@return Child child
+---@return string uri
+---@return string path
+function T.open_standin(text, name, options, screen)
+  local folder = T.folder()
+  local path = folder .. '/' .. (name or 'file.txt')
+  T.write(path, text)
+  local child = T.start_standin(folder, options, screen)
+  child:lua('vim.cmd.edit(...)', path)
+  local uri = vim.uri_from_fname(path)
+  child:wait('the document', 'return Standin.docs[...] ~= nil', uri)
+  return child, uri, path
+end
+
+--- Sends a request of the protocol to the sidecar and waits for its result.
+---@param child Child
+---@param method string
+---@param params table
+function T.request(child, method, params)
+  child:lua(
+    [[
+      Answer = nil
+      local method, params = ...
+      require('ropewalk').request(method, params, function(err, result)
+        Answer = { err = err, result = result }
+      end)
+    ]],
+    method,
+    params
+  )
+  local answer = child:wait(method, 'return Answer')
+  if not answer.result or answer.result == vim.NIL then
+    error(('%s failed: %s'):format(method, vim.inspect(answer.err)), 2)
+  end
+  return answer.result
+end
+
+--- What the sidecar has of an open document: `text`, and whether it is `unsaved`.
+---@param child Child
+---@param path string or the URI of one that has no file
+function T.held(child, path)
+  local uri = path:match('^%a[%w+.-]*:') and path or vim.uri_from_fname(path)
+  return T.request(child, 'ropewalk/documentText', { uri = uri })
+end
+
+--- The text of the current buffer, byte for byte as it would be written.
+---@param child Child
+---@return string
+function T.truth(child)
+  return child:lua("return require('standin').truth(0)")
+end
+
+--- The sidecar has the text of the current buffer; gives what it has.
+---@param child Child
+---@param path string or the URI of one that has no file
+function T.same_text(child, path)
+  local truth = T.truth(child)
+  local document = T.held(child, path)
+  T.eq(truth, document.text, 'the sidecar has the text of the buffer')
+  return document
 end
 
 --- Calls a tool through the sidecar and waits for its result.

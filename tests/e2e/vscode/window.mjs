@@ -66,7 +66,9 @@ export class Window {
 
   /** Opens a file of the folder through the quick open box; with `editor: false` it is no text that takes keys. */
   async open(name, { editor = true } = {}) {
-    await this.#choose('Control+P', name, path.basename(name));
+    const folder = path.dirname(name);
+    // Files of the same name may be listed from before, until what was typed is searched for.
+    await this.#choose('Control+P', name, path.basename(name), folder === '.' ? '' : folder);
     if (editor) await this.focused(path.basename(name));
   }
 
@@ -93,10 +95,10 @@ export class Window {
     await this.#choose('F1', `>${title}`, title);
   }
 
-  /** Opens the quick input by a key, types into it and takes the entry with this label. */
-  async #choose(key, text, label) {
+  /** Opens the quick input by a key, types into it and takes the entry with this label that says this, too. */
+  async #choose(key, text, label, says = '') {
     const box = this.page.locator('.quick-input-widget input.input');
-    const row = this.#row(label);
+    const row = this.#row(label, says);
     const focused = row.and(this.page.locator('.focused'));
     await this.until(`the entry ${label} of the quick input`, async () => {
       try {
@@ -115,10 +117,10 @@ export class Window {
     await this.until('the quick input to close or to ask for more', async () => !(await row.isVisible()));
   }
 
-  /** The entry of a quick pick whose label is exactly this. */
-  #row(label) {
+  /** The entry of a quick pick whose label is exactly this, and that has some text besides. */
+  #row(label, says) {
     const name = this.page.locator('.label-name').getByText(label, { exact: true });
-    return this.page.locator('.quick-input-list .monaco-list-row').filter({ has: name }).first();
+    return this.page.locator('.quick-input-list .monaco-list-row').filter({ has: name, hasText: says }).first();
   }
 
   /** What a quick pick offers, once it is there. */

@@ -93,6 +93,20 @@ local function footers(question)
   return { table.concat(parts, '  '), table.concat(short, ' '), 'Enter o x q' }
 end
 
+--- The options that were chosen, as the protocol names them: 0-based, in their order.
+---@param question ropewalk.AskQuestion
+---@param chosen table<integer, boolean> by 1-based index
+---@return integer[]
+local function selected_of(question, chosen)
+  local selected = {} ---@type integer[]
+  for index = 1, #question.options do
+    if chosen[index] then
+      selected[#selected + 1] = index - 1
+    end
+  end
+  return selected
+end
+
 --- By the window.
 ---@param turn ropewalk.Turn
 ---@param question ropewalk.AskQuestion
@@ -101,13 +115,7 @@ end
 local function by_window(turn, question, title)
   local chosen, text, row = {}, nil, nil ---@type table<integer, boolean>, string?, integer?
   local function answer()
-    local selected = {} ---@type integer[]
-    for index = 1, #question.options do
-      if chosen[index] then
-        selected[#selected + 1] = index - 1
-      end
-    end
-    return { answer = { selected = selected, text = text } }
+    return { answer = { selected = selected_of(question, chosen), text = text } }
   end
   while true do
     local lines, options = M.describe(question, chosen, text)
@@ -241,13 +249,7 @@ local function by_ui(turn, question, title)
         return { answer = { selected = {}, text = text } }
       end
     elseif item.label == DONE and not item.index then
-      local selected = {} ---@type integer[]
-      for index = 1, #question.options do
-        if chosen[index] then
-          selected[#selected + 1] = index - 1
-        end
-      end
-      return { answer = { selected = selected, text = text } }
+      return { answer = { selected = selected_of(question, chosen), text = text } }
     elseif question.multiple then
       chosen[item.index] = not chosen[item.index]
     else

@@ -18,8 +18,9 @@ end
 --- Gives `start` a function to call when it is done, waits for that, and returns what it was called with. Only its first
 --- call counts. Errors of `start` are raised. To be called in a coroutine.
 ---@param start fun(done: fun(...: any))
+---@param failed? fun(err: string) hears of an error by which the coroutine ended later; without, the person does
 ---@return any ...
-function M.await(start)
+function M.await(start, failed)
   local thread = assert(running(), 'ropewalk: not in a coroutine')
   local results ---@type table?
   local waiting = false
@@ -33,7 +34,9 @@ function M.await(start)
       vim.schedule(function()
         if coroutine.status(thread) == 'suspended' then
           local ok, err = coroutine.resume(thread)
-          if not ok then
+          if not ok and failed then
+            failed(err)
+          elseif not ok then
             vim.notify(debug.traceback(thread, tostring(err)), vim.log.levels.ERROR)
           end
         end

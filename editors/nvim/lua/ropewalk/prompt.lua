@@ -4,6 +4,7 @@
 --- were, in the mode they were in. Keys that were on their way when it came up answer nothing: they are swallowed until
 --- they pause, and what of them was text for Insert mode goes into the text once the question is gone.
 
+local await = require('ropewalk.await')
 local events = require('ropewalk.events')
 local layout = require('ropewalk.prompt.layout')
 local rpc = require('ropewalk.rpc')
@@ -23,7 +24,6 @@ local keys_namespace = api.nvim_create_namespace('ropewalk.prompt.keys')
 
 --- Who asks, and where the user was when the first window of the turn came up.
 ---@class ropewalk.Turn
----@field running thread
 ---@field client_id? integer
 ---@field session_id? string
 ---@field call_ids table<string, true>
@@ -60,34 +60,17 @@ end
 ---@param start fun(resume: fun(...))
 ---@return any ...
 function Turn:await(start)
-  local results ---@type any[]?
-  local waiting = false
-  local function resume(...)
-    if results then
-      return
-    end
-    results = { n = select('#', ...), ... }
-    if waiting then
-      vim.schedule(function()
-        local ok, err = coroutine.resume(self.running)
-        if not ok then
-          vim.lsp.log.error('ropewalk', 'prompt', err)
-        end
-      end)
-    end
-  end
-  self.wake = resume
-  start(resume)
-  if not results then
-    waiting = true
-    coroutine.yield()
-  end
+  local results = vim.F.pack_len(await.await(function(resume)
+    self.wake = resume
+    start(resume)
+  end, function(err)
+    vim.lsp.log.error('ropewalk', 'prompt', err)
+  end))
   self.wake = nil
-  assert(results)
   if self.cancelled then
     return nil
   end
-  return unpack(results, 1, results.n)
+  return vim.F.unpack_len(results)
 end
 
 --- Waits until a window can come up.
@@ -422,8 +405,8 @@ end
 ---@return T? result nil where it was cancelled
 ---@return boolean cancelled nobody waits for the answer any more
 function M.turn(who, body)
+  assert(await.can_wait(), 'ropewalk: not in a coroutine')
   local turn = setmetatable({
-    running = assert(coroutine.running()),
     client_id = who.client_id,
     session_id = who.session_id,
     call_ids = {},

@@ -197,16 +197,26 @@ function M.open(root, options, callback)
   return session
 end
 
+--- Options that go to a session, and the callback: the options may be left out.
+---@param self ropewalk.Session
+---@param options? table|function
+---@param callback? function
+---@return table options
+---@return function? callback
+local function within(self, options, callback)
+  if type(options) == 'function' then
+    options, callback = nil, options
+  end
+  return vim.tbl_extend('force', options or {}, { session_id = self.id, root = self.root }), callback
+end
+
 --- Calls a tool in this session, as |ropewalk.call()| does.
 ---@param name string
 ---@param arguments table|string
 ---@param options? ropewalk.CallOptions|fun(err?: table, result?: ropewalk.CallResult)
 ---@param callback? fun(err?: table, result?: ropewalk.CallResult)
 function Session:call(name, arguments, options, callback)
-  if type(options) == 'function' then
-    options, callback = nil, options
-  end
-  options = vim.tbl_extend('force', options or {}, { session_id = self.id, root = self.root })
+  options, callback = within(self, options, callback)
   return require('ropewalk').call(name, arguments, options, callback)
 end
 
@@ -215,19 +225,13 @@ end
 ---@param options? ropewalk.CallOptions|fun(err?: table, results?: ropewalk.CallResult[])
 ---@param callback? fun(err?: table, results?: ropewalk.CallResult[])
 function Session:call_many(calls, options, callback)
-  if type(options) == 'function' then
-    options, callback = nil, options
-  end
-  options = vim.tbl_extend('force', options or {}, { session_id = self.id, root = self.root })
+  options, callback = within(self, options, callback)
   return require('ropewalk').call_many(calls, options, callback)
 end
 
 --- What a call would do; as |ropewalk.preview()|.
 function Session:preview(name, arguments, options, callback)
-  if type(options) == 'function' then
-    options, callback = nil, options
-  end
-  options = vim.tbl_extend('force', options or {}, { session_id = self.id, root = self.root })
+  options, callback = within(self, options, callback)
   return require('ropewalk').preview(name, arguments, options, callback)
 end
 
@@ -254,10 +258,7 @@ for _, name in ipairs({
   ---@param options? table|fun(err?: table, result?: any)
   ---@param callback? fun(err?: table, result?: any)
   Session[name] = function(self, options, callback)
-    if type(options) == 'function' then
-      options, callback = nil, options
-    end
-    options = vim.tbl_extend('force', options or {}, { session_id = self.id, root = self.root })
+    options, callback = within(self, options, callback)
     return require('ropewalk')[name](options, callback)
   end
 end

@@ -44,6 +44,14 @@ function setContext(store: ReviewStore): void {
   set('fileHasProposals', uri !== undefined && store.proposalsOf(uri).length > 0);
 }
 
+/** What can be said of hunks, and of which. */
+const JUDGEMENTS = [
+  ['keep', 'changes'],
+  ['undo', 'changes'],
+  ['accept', 'proposals'],
+  ['reject', 'proposals'],
+] as const;
+
 const NOTHING_HERE = 'Ropewalk: nothing of that waits at the cursor.';
 const say = (text: string) => vscode.window.setStatusBarMessage(text, 4000);
 
@@ -57,24 +65,14 @@ function commands(sidecar: Sidecar, store: ReviewStore, verdicts: Verdicts, edit
     ['Session', 'session'],
   ];
   return [
-    ...reaches.flatMap(([suffix, reach]) => [
-      on(`keep${suffix}`, async (argument) => {
-        const what = which(argument) ?? verdicts.at('changes', reach);
-        return what ? verdicts.keep(what) : say(NOTHING_HERE);
-      }),
-      on(`undo${suffix}`, async (argument) => {
-        const what = which(argument) ?? verdicts.at('changes', reach);
-        return what ? verdicts.undo(what) : say(NOTHING_HERE);
-      }),
-      on(`accept${suffix}`, async (argument) => {
-        const what = which(argument) ?? verdicts.at('proposals', reach);
-        return what ? verdicts.accept(what) : say(NOTHING_HERE);
-      }),
-      on(`reject${suffix}`, async (argument) => {
-        const what = which(argument) ?? verdicts.at('proposals', reach);
-        return what ? verdicts.reject(what) : say(NOTHING_HERE);
-      }),
-    ]),
+    ...reaches.flatMap(([suffix, reach]) =>
+      JUDGEMENTS.map(([verb, kind]) =>
+        on(`${verb}${suffix}`, async (argument) => {
+          const what = which(argument) ?? verdicts.at(kind, reach);
+          return what ? verdicts[verb](what) : say(NOTHING_HERE);
+        }),
+      ),
+    ),
     on('keepAll', () => verdicts.keep({})),
     on('undoAll', async () => {
       const count = store.waiting.changes.length;

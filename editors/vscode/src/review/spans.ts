@@ -54,12 +54,6 @@ export function shownAt(span: Span, lines: number): number {
   return Math.max(0, Math.min(span.start - 1, lines - 1));
 }
 
-/** Whether a line (0-based) is in a span; a place counts as the line behind it and the one before it. */
-export function contains(span: Span, line: number): boolean {
-  if (span.count === 0) return line === span.start - 1 || line === span.start - 2;
-  return line >= span.start - 1 && line < span.start - 1 + span.count;
-}
-
 /** A place to go to: `line` is 0-based. */
 export interface Place {
   uri: string;

@@ -45,26 +45,51 @@ function firstWords(text: string): string {
   return line.length > 60 ? `${line.slice(0, 59)}…` : line;
 }
 
-/** Changes: session > file > hunk. */
-export function changeEntries(all: Waiting, named: (uri: string) => string): Entry[] {
-  return sorted(grouped(all.changes, (it) => it.info.sessionId)).map(([sessionId, changes]) => ({
+/** How hunks of one kind are shown above themselves. */
+interface Kind<T> {
+  noun: string;
+  session: string;
+  file: string;
+  compares: (uri: string, sessionId: string) => NonNullable<Entry['command']>;
+  entry: (hunk: T) => Entry;
+}
+
+/** Session > file > hunk. */
+function bySession<T extends { uri: string }>(
+  all: readonly T[],
+  session: (hunk: T) => string,
+  named: (uri: string) => string,
+  kind: Kind<T>,
+): Entry[] {
+  return sorted(grouped(all, session)).map(([sessionId, ofSession]) => ({
     id: `s:${sessionId}`,
     label: sessionId,
-    description: counted(changes.length, 'change'),
+    description: counted(ofSession.length, kind.noun),
     icon: 'comment-discussion',
-    context: 'ropewalkChangeSession',
+    context: kind.session,
     which: { sessionId },
-    children: grouped(changes, (it) => it.uri).map(([uri, hunks]) => ({
+    children: grouped(ofSession, (it) => it.uri).map(([uri, hunks]) => ({
       id: `f:${sessionId}:${uri}`,
       label: named(uri),
-      description: counted(hunks.length, 'change'),
+      description: counted(hunks.length, kind.noun),
       file: uri,
-      context: 'ropewalkChangeFile',
+      context: kind.file,
       which: { sessionId, uri },
-      command: { command: 'ropewalk.showDiff', arguments: [{ uri }] },
-      children: hunks.map((change) => changeEntry(change)),
+      command: kind.compares(uri, sessionId),
+      children: hunks.map(kind.entry),
     })),
   }));
+}
+
+/** Changes: session > file > hunk. */
+export function changeEntries(all: Waiting, named: (uri: string) => string): Entry[] {
+  return bySession(all.changes, (it) => it.info.sessionId, named, {
+    noun: 'change',
+    session: 'ropewalkChangeSession',
+    file: 'ropewalkChangeFile',
+    compares: (uri) => ({ command: 'ropewalk.showDiff', arguments: [{ uri }] }),
+    entry: changeEntry,
+  });
 }
 
 function changeEntry({ uri, span, info }: Change): Entry {
@@ -93,24 +118,13 @@ function changeEntry({ uri, span, info }: Change): Entry {
 
 /** Proposals: session > file > hunk. */
 export function proposalEntries(all: Waiting, named: (uri: string) => string): Entry[] {
-  return sorted(grouped(all.proposals, (it) => it.sessionId)).map(([sessionId, proposals]) => ({
-    id: `s:${sessionId}`,
-    label: sessionId,
-    description: counted(proposals.length, 'proposal'),
-    icon: 'comment-discussion',
-    context: 'ropewalkProposalSession',
-    which: { sessionId },
-    children: grouped(proposals, (it) => it.uri).map(([uri, hunks]) => ({
-      id: `f:${sessionId}:${uri}`,
-      label: named(uri),
-      description: counted(hunks.length, 'proposal'),
-      file: uri,
-      context: 'ropewalkProposalFile',
-      which: { sessionId, uri },
-      command: { command: 'ropewalk.showProposal', arguments: [{ uri, sessionId }] },
-      children: hunks.map((it) => proposalEntry(it)),
-    })),
-  }));
+  return bySession(all.proposals, (it) => it.sessionId, named, {
+    noun: 'proposal',
+    session: 'ropewalkProposalSession',
+    file: 'ropewalkProposalFile',
+    compares: (uri, sessionId) => ({ command: 'ropewalk.showProposal', arguments: [{ uri, sessionId }] }),
+    entry: proposalEntry,
+  });
 }
 
 function proposalEntry({ uri, span, info, sessionId }: Proposed): Entry {

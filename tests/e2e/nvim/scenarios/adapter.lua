@@ -68,17 +68,6 @@ local function forwarded(child)
   return child:lua("return Standin.sent('ropewalk/didChangeDiagnostics')")
 end
 
-local function open(T, text, name, options)
-  local folder = T.folder()
-  local path = folder .. '/' .. (name or 'file.txt')
-  T.write(path, text)
-  local child = T.start_standin(folder, options)
-  child:lua('vim.cmd.edit(...)', path)
-  local uri = vim.uri_from_fname(path)
-  child:wait('the document', 'return Standin.docs[...] ~= nil', uri)
-  return child, uri, path
-end
-
 function S.two_unnamed_buffers_are_two_documents(T)
   local folder = T.folder()
   local child = T.start_standin(folder)
@@ -116,7 +105,7 @@ function S.two_unnamed_buffers_are_two_documents(T)
 end
 
 function S.reload_rename_and_language(T)
-  local child, uri, path = open(T, 'a\n')
+  local child, uri, path = T.open_standin('a\n')
   child:press('ax<Esc>')
   T.eq('ax\n', child:lua('return Standin.docs[...].text', uri))
   local version = child:lua('return Standin.docs[...].version', uri)
@@ -153,7 +142,7 @@ function S.reload_rename_and_language(T)
 end
 
 function S.a_save_under_another_name_is_told_once(T)
-  local child, uri, path = open(T, 'a\n')
+  local child, uri, path = T.open_standin('a\n')
   start_other(child, { name = 'other', encoding = 'utf-16' })
   child:press('ax<Esc>')
   local other = path .. '.py'
@@ -172,7 +161,7 @@ function S.a_save_under_another_name_is_told_once(T)
 end
 
 function S.initialize_says_what_the_adapter_can(T)
-  local child = open(T, 'a\n', nil, { trusted = true, settings = { diagnostics = { ownServers = 'off' } } })
+  local child = T.open_standin('a\n', nil, { trusted = true, settings = T.QUIET.settings })
   local params = child:lua("return Standin.sent('initialize')[1]")
   T.eq({ 'utf-16' }, params.capabilities.general.positionEncodings)
   T.eq(true, params.initializationOptions.trusted)
@@ -197,7 +186,7 @@ function S.initialize_says_what_the_adapter_can(T)
 end
 
 function S.resync_gives_the_text_as_it_is(T)
-  local child, uri = open(T, 'a\nb')
+  local child, uri = T.open_standin('a\nb')
   child:press('ax<Esc>')
   local reply = child:lua("return Standin.ask('ropewalk/resync', { uri = ... })", uri)
   T.eq('ax\nb', reply.result.text)
@@ -207,7 +196,7 @@ function S.resync_gives_the_text_as_it_is(T)
 end
 
 function S.published_diagnostics_go_on_raw_with_their_version(T)
-  local child, uri = open(T, 'a\nb\n')
+  local child, uri = T.open_standin('a\nb\n')
   start_other(child, { name = 'other', encoding = 'utf-8' })
   child:wait('the sources', [[
     local all = Standin.sent('ropewalk/didChangeDiagnosticSources')
@@ -260,7 +249,7 @@ function S.published_diagnostics_go_on_raw_with_their_version(T)
 end
 
 function S.pulled_diagnostics_go_on_with_the_version_asked_about(T)
-  local child, uri = open(T, 'a\n')
+  local child, uri = T.open_standin('a\n')
   start_other(child, { name = 'puller', encoding = 'utf-16', pull = true })
   child:lua('Other.report = { kind = "full", items = { ... } }', DIAGNOSTIC)
   child:press('ax<Esc>')
@@ -279,7 +268,7 @@ function S.pulled_diagnostics_go_on_with_the_version_asked_about(T)
 end
 
 function S.diagnostics_from_before_the_sidecar_are_told_when_it_opens_the_document(T)
-  local child, uri = open(T, 'a\n', nil, { auto_start = true })
+  local child, uri = T.open_standin('a\n', nil, { auto_start = true })
   start_other(child, { name = 'other', encoding = 'utf-16' })
   child:lua('Other.publish(...)', uri, 0, { DIAGNOSTIC })
   local count = #forwarded(child)
@@ -303,7 +292,7 @@ local CALL = {
 }
 
 function S.a_question_that_nobody_answers_yes_to_is_a_no(T)
-  local child = open(T, 'a\n')
+  local child = T.open_standin('a\n')
   local function ask()
     child:lua("Standin.ask('ropewalk/approve', { sessionId = 's', calls = { ... } })", CALL)
     child:wait('the answer', 'return Standin.reply ~= nil')
@@ -322,7 +311,7 @@ function S.a_question_that_nobody_answers_yes_to_is_a_no(T)
 end
 
 function S.a_question_shows_all_of_a_call_with_nothing_hidden(T)
-  local child = open(T, 'a\n')
+  local child = T.open_standin('a\n')
   local lines = child:lua("return require('ropewalk.approve').lines(...)", CALL)
   local text = table.concat(lines, '\n')
   T.ok(text:find('/etc/passwd\\x1b[2J', 1, true), text)
@@ -342,7 +331,7 @@ function S.options_are_checked(T)
 end
 
 function S.calls_and_the_command(T)
-  local child, uri = open(T, 'a\n')
+  local child, uri = T.open_standin('a\n')
   child:lua([[
     Standin.answers['ropewalk/callTool'] = function(params)
       Params = params
@@ -368,7 +357,7 @@ function S.calls_and_the_command(T)
 end
 
 function S.a_call_is_answered_when_the_sidecar_dies(T)
-  local child = open(T, 'a\n', nil, { restarts = 0 })
+  local child = T.open_standin('a\n', nil, { restarts = 0 })
   child:lua([[
     local request = vim.lsp.get_clients({ name = 'ropewalk' })[1].rpc.request
     vim.lsp.get_clients({ name = 'ropewalk' })[1].rpc.request = function(method, ...)
@@ -384,7 +373,7 @@ function S.a_call_is_answered_when_the_sidecar_dies(T)
 end
 
 function S.checkhealth_speaks(T)
-  local child = open(T, 'a\n')
+  local child = T.open_standin('a\n')
   child:lua('vim.cmd("checkhealth ropewalk")')
   local text = table.concat(child:lines(), '\n')
   T.ok(text:find('a sidecar runs for', 1, true), text)

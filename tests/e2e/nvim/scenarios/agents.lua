@@ -135,8 +135,7 @@ local function open(T, settings)
     T.tools .. '/codex/node_modules/.bin',
     settings or vim.empty_dict()
   )
-  child:lua('vim.cmd.edit(...)', path)
-  child:wait('the document', "return #require('ropewalk.sync').of_buffer(vim.api.nvim_get_current_buf()) > 0")
+  child:visit(path)
   local known
   vim.wait(DEADLINE, function()
     known = vim.fn.glob(runtime .. '/ropewalk/*.json', true, true)[1]

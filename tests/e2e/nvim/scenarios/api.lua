@@ -2,18 +2,6 @@
 
 local S = {}
 
-local QUIET = { settings = { diagnostics = { ownServers = 'off' } } }
-
-local function open(T, name, text, options)
-  local folder = T.folder()
-  local path = folder .. '/' .. name
-  T.write(path, text)
-  local child = T.start_sidecar(folder, options or QUIET)
-  child:lua('vim.cmd.edit(...)', path)
-  child:wait('the document', "return #require('ropewalk.sync').of_buffer(vim.api.nvim_get_current_buf()) > 0")
-  return child, path, folder
-end
-
 --- Runs a chunk in a coroutine of the child and gives what it returns, as one list.
 local function go(child, code, ...)
   child:lua(
@@ -37,7 +25,7 @@ local function go(child, code, ...)
 end
 
 function S.calls_in_a_coroutine_wait_and_others_call_back(T)
-  local child, path = open(T, 'a.txt', 'one\ntwo\n')
+  local child, path = T.open('a.txt', 'one\ntwo\n')
   local got = go(
     child,
     [[
@@ -85,7 +73,7 @@ function S.calls_in_a_coroutine_wait_and_others_call_back(T)
 end
 
 function S.a_cancelled_call_still_answers(T)
-  local child, _, folder = open(T, 'a.txt', 'a\n', { trusted = true })
+  local child, _, folder = T.open('a.txt', 'a\n', { trusted = true })
   child:lua([[
     Cancel = require('ropewalk').call('bash', { command = 'sleep 600', description = 'Wait' }, function(err, result)
       Done = { err = err, result = result }
@@ -102,7 +90,7 @@ function S.a_cancelled_call_still_answers(T)
 end
 
 function S.a_session_keeps_to_what_it_was_opened_with(T)
-  local child, path = open(T, 'a.txt', 'one\n')
+  local child, path = T.open('a.txt', 'one\n')
   local got = go(
     child,
     [[
@@ -147,7 +135,7 @@ function S.a_session_keeps_to_what_it_was_opened_with(T)
 end
 
 function S.a_session_that_is_reset_keeps_its_limits(T)
-  local child, path = open(T, 'a.txt', 'one\n')
+  local child, path = T.open('a.txt', 'one\n')
   local got = go(
     child,
     [[
@@ -179,7 +167,7 @@ function S.a_session_that_is_reset_keeps_its_limits(T)
 end
 
 function S.a_session_outlives_a_restart_but_danger_does_not(T)
-  local child, path = open(T, 'a.txt', 'one\n')
+  local child, path = T.open('a.txt', 'one\n')
   local got = go(
     child,
     [[
@@ -208,7 +196,7 @@ function S.a_session_outlives_a_restart_but_danger_does_not(T)
 end
 
 function S.a_session_that_cannot_be_opened_runs_nothing(T)
-  local child, path = open(T, 'a.txt', 'one\n')
+  local child, path = T.open('a.txt', 'one\n')
   local got = go(
     child,
     [[
@@ -223,7 +211,7 @@ function S.a_session_that_cannot_be_opened_runs_nothing(T)
 end
 
 function S.proposals_are_accepted_and_rejected(T)
-  local child, path = open(T, 'a.txt', 'one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n')
+  local child, path = T.open('a.txt', 'one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n')
   local got = go(
     child,
     [[
@@ -244,7 +232,7 @@ function S.proposals_are_accepted_and_rejected(T)
 end
 
 function S.tools_in_lua_are_called_by_the_sidecar(T)
-  local child, path = open(T, 'a.txt', 'one\n')
+  local child, path = T.open('a.txt', 'one\n')
   local statuses = go(
     child,
     [[
@@ -314,7 +302,7 @@ function S.tools_in_lua_are_called_by_the_sidecar(T)
 end
 
 function S.events_are_heard_by_listeners_and_autocommands(T)
-  local child, path = open(T, 'a.txt', 'one\n')
+  local child, path = T.open('a.txt', 'one\n')
   child:lua([[
     Heard, Autocommands = {}, {}
     require('ropewalk').on('*', function(_, _, event) Heard[event] = (Heard[event] or 0) + 1 end)
@@ -341,7 +329,7 @@ function S.events_are_heard_by_listeners_and_autocommands(T)
 end
 
 function S.other_clients_keep_their_handlers(T)
-  local child = open(T, 'a.txt', 'one\n')
+  local child = T.open('a.txt', 'one\n')
   T.eq(
     {},
     child:lua([[

@@ -19,12 +19,7 @@ end
 
 --- A Neovim in a terminal with a document, beside the stand-in.
 local function open(T, text, screen)
-  local folder = T.folder()
-  T.write(folder .. '/doc.txt', text)
-  local child = T.start_standin(folder, { restarts = 0, trusted = true }, screen or { 80, 24 })
-  child:lua('vim.cmd.edit(...)', folder .. '/doc.txt')
-  child:wait('the document', 'return next(Standin.docs) ~= nil')
-  return child, folder
+  return (T.open_standin(text, 'doc.txt', { restarts = 0, trusted = true }, screen or { 80, 24 }))
 end
 
 --- The sidecar asks; the answer is in `Standin.reply`.
@@ -341,16 +336,8 @@ end
 
 --- A project of the real sidecar in which writes are asked about.
 local function project(T)
-  local folder = T.folder()
-  T.write(folder .. '/a.txt', 'one\ntwo\nthree\n')
-  local child = T.start_sidecar(
-    folder,
-    { trusted = true, settings = { diagnostics = { ownServers = 'off' }, permissions = { mode = 'review' } } },
-    { 80, 24 }
-  )
-  child:lua('vim.cmd.edit(...)', folder .. '/a.txt')
-  child:wait('the document', "return #require('ropewalk.sync').of_buffer(vim.api.nvim_get_current_buf()) > 0")
-  return child, folder .. '/a.txt'
+  local settings = { diagnostics = { ownServers = 'off' }, permissions = { mode = 'review' } }
+  return T.open('a.txt', 'one\ntwo\nthree\n', { trusted = true, settings = settings }, { 80, 24 })
 end
 
 function S.a_call_is_approved_and_one_denied_with_words(T)

@@ -30,8 +30,7 @@ local function open(T, name, text, decision)
     runtime,
     decision
   )
-  child:lua('vim.cmd.edit(...)', path)
-  child:wait('the document', "return #require('ropewalk.sync').of_buffer(vim.api.nvim_get_current_buf()) > 0")
+  child:visit(path)
   vim.wait(20000, function()
     return #vim.fn.glob(runtime .. '/ropewalk/*.json', true, true) > 0
   end, 5)

@@ -3,53 +3,18 @@
 local S = {}
 
 local SHELF = 'alpha\nbeta\ngamma\n'
---- No language server of the sidecar's own.
-local QUIET = { settings = { diagnostics = { ownServers = 'off' } } }
-
---- Shows a file in the current window, with the sidecar following it.
-local function visit(child, path)
-  child:lua('vim.cmd.edit(...)', path)
-  child:wait('the document', "return #require('ropewalk.sync').of_buffer(vim.api.nvim_get_current_buf()) > 0")
-end
 
 --- A Neovim with the sidecar that shows a file of its own.
 local function open(T, name, text)
-  local folder = T.folder()
-  local path = folder .. '/' .. name
-  T.write(path, text)
-  local child = T.start_sidecar(folder, QUIET)
-  visit(child, path)
+  local child, path, folder = T.open(name, text)
   child:wait('the sidecar', "return #vim.lsp.get_clients({ name = 'ropewalk' }) > 0")
   return child, path, folder
 end
 
---- What the sidecar has of an open document: `text`, and whether it is `unsaved`.
-local function mirror(child, path)
-  child:lua(
-    [[
-      Held = nil
-      require('ropewalk').request('ropewalk/documentText', { uri = ... }, function(err, result)
-        Held = { err = err, result = result }
-      end)
-    ]],
-    vim.uri_from_fname(path)
-  )
-  local answer = child:wait('the text of ' .. path, 'return Held')
-  if not answer.result or answer.result == vim.NIL then
-    error(vim.inspect(answer.err), 2)
-  end
-  return answer.result
-end
-
---- The text of the current buffer, byte for byte as it would be written.
-local function truth(child)
-  return child:lua("Standin = Standin or require('standin'); return Standin.truth(0)")
-end
-
 --- The buffer holds a text, and the sidecar the same.
 local function holds(T, child, path, text)
-  T.eq(text, truth(child), 'the buffer')
-  T.eq(text, mirror(child, path).text, 'what the sidecar has of it')
+  T.eq(text, T.truth(child), 'the buffer')
+  T.eq(text, T.held(child, path).text, 'what the sidecar has of it')
 end
 
 local function edit(T, child, path, old, new)
@@ -143,7 +108,7 @@ function S.a_file_without_a_buffer_is_written_on_the_disk(T)
   T.eq('alpha\nBETA\ngamma\n', T.read(closed))
   T.eq(buffers, child:lua('return #vim.api.nvim_list_bufs()'), 'no buffer was made for it')
   -- And one whose buffer is gone.
-  visit(child, last)
+  child:visit(last)
   child:press(':bdelete<CR>')
   done(T, edit(T, child, last, 'gamma', 'GAMMA'))
   T.eq('alpha\nbeta\nGAMMA\n', T.read(last))
@@ -160,7 +125,7 @@ function S.a_buffer_that_is_closed_unsaved_and_opened_again(T)
   -- The disk is what counts for a file that nobody has open.
   local told = T.text(T.call(child, 'read', { file_path = path }))
   T.ok(told:find('gamma', 1, true) and not told:find('delta', 1, true), told)
-  visit(child, path)
+  child:visit(path)
   holds(T, child, path, SHELF)
   done(T, edit(T, child, path, 'beta', 'BETA'))
   holds(T, child, path, 'alpha\nBETA\ngamma\n')
@@ -214,18 +179,18 @@ function S.a_missing_final_newline_is_added_by_a_save_alone(T)
   child:press(':write<CR>')
   T.eq('alpha\nBETA\n', T.read(path))
   T.eq(false, child:lua('return vim.bo.endofline'))
-  local document = mirror(child, path)
+  local document = T.held(child, path)
   T.eq({ 'alpha\nBETA\n', false }, { document.text, document.unsaved }, 'the file as it is now')
   done(T, edit(T, child, path, 'alpha\nBETA\n', 'ALPHA\nbeta\ngamma\n'))
   child:press('Godelta<Esc>')
-  T.eq('ALPHA\nbeta\ngamma\ndelta\n', mirror(child, path).text)
+  T.eq('ALPHA\nbeta\ngamma\ndelta\n', T.held(child, path).text)
   child:press(':write<CR>')
   T.eq('ALPHA\nbeta\ngamma\ndelta\n', T.read(path))
-  T.eq(false, mirror(child, path).unsaved)
+  T.eq(false, T.held(child, path).unsaved)
   -- Where the person does not want that, it is missing.
   child:press(':set nofixendofline<CR>')
   holds(T, child, path, 'ALPHA\nbeta\ngamma\ndelta')
-  T.eq(true, mirror(child, path).unsaved)
+  T.eq(true, T.held(child, path).unsaved)
   done(T, edit(T, child, path, 'delta', 'DELTA'))
   child:press(':write<CR>')
   T.eq('ALPHA\nbeta\ngamma\nDELTA', T.read(path))
@@ -256,8 +221,8 @@ function S.a_hundred_thousand_lines(T)
   lines[99999] = 'line 099999 of the agent'
   text = 'topped meanwhile\n' .. table.concat(lines, '\n') .. '\n'
   -- A difference would be too long to be shown.
-  T.ok(text == truth(child), 'the buffer')
-  T.ok(text == mirror(child, path).text, 'what the sidecar has of it')
+  T.ok(text == T.truth(child), 'the buffer')
+  T.ok(text == T.held(child, path).text, 'what the sidecar has of it')
 end
 
 function S.two_windows_on_a_buffer_stay_where_they_are(T)
@@ -293,7 +258,7 @@ function S.a_file_that_gets_another_name_while_it_is_open(T)
   -- As plugins for files do it, through Neovim's own function.
   child:lua('vim.lsp.util.rename(...)', path, renamed)
   child:wait('the new name', 'return vim.api.nvim_buf_get_name(0) == ...', renamed)
-  child:wait('the document', "return #require('ropewalk.sync').of_buffer(vim.api.nvim_get_current_buf()) > 0")
+  child:followed()
   done(T, edit(T, child, renamed, 'beta', 'BETA'))
   holds(T, child, renamed, 'alpha\nBETA\ngamma\ndelta\n')
   T.eq('error', edit(T, child, path, 'alpha', 'ALPHA').status, 'nothing has the old name')

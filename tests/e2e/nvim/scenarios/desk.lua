@@ -3,18 +3,6 @@
 
 local S = {}
 
-local QUIET = { settings = { diagnostics = { ownServers = 'off' } } }
-
-local function open(T, name, text, options)
-  local folder = T.folder()
-  local path = folder .. '/' .. name
-  T.write(path, text)
-  local child = T.start_sidecar(folder, options or QUIET)
-  child:lua('vim.cmd.edit(...)', path)
-  child:wait('the document', "return #require('ropewalk.sync').of_buffer(vim.api.nvim_get_current_buf()) > 0")
-  return child, path, folder
-end
-
 --- A `cargo` that says some lines and makes the program.
 local CARGO = [[#!/bin/sh
 echo "   Compiling ropewalk" >&2
@@ -25,7 +13,7 @@ echo "    Finished" >&2
 ]]
 
 function S.the_log_of_calls_grows_and_leaves_the_cursor_alone(T)
-  local child, path = open(T, 'a.txt', 'one\ntwo\n', { settings = QUIET.settings, log_lines = 6 })
+  local child, path = T.open('a.txt', 'one\ntwo\n', { settings = T.QUIET.settings, log_lines = 6 })
   T.call(child, 'read', { file_path = path })
   child:press(':Ropewalk log<CR>')
   T.eq('ropewalk-log', child:lua('return vim.bo.filetype'))
@@ -65,7 +53,7 @@ function S.a_long_result_is_shown_whole(T)
     lines[i] = ('line %d of a long file with some words in it'):format(i)
   end
   T.write(folder .. '/long.txt', table.concat(lines, '\n') .. '\n')
-  local child = T.start_sidecar(folder, { trusted = true, settings = QUIET.settings })
+  local child = T.start_sidecar(folder, { trusted = true, settings = T.QUIET.settings })
   child:lua('vim.cmd.edit(...)', folder .. '/a.txt')
   local result = T.call(child, 'bash', { command = 'cat long.txt', description = 'Show' })
   T.ok(result.output.truncated, 'the model gets a part')
@@ -78,7 +66,7 @@ function S.a_long_result_is_shown_whole(T)
 end
 
 function S.each_subcommand_completes_and_does_what_it_says(T)
-  local child, path = open(T, 'a.txt', 'one\n', { settings = QUIET.settings, trusted = true })
+  local child, path = T.open('a.txt', 'one\n', { settings = T.QUIET.settings, trusted = true })
   T.call(child, 'read', { file_path = path }, { session_id = 'mine' })
   local function complete(line)
     return child:lua("return vim.fn.getcompletion('Ropewalk ' .. ..., 'cmdline')", line)
@@ -145,7 +133,7 @@ function S.each_subcommand_completes_and_does_what_it_says(T)
 end
 
 function S.a_result_that_comes_while_the_user_types_takes_no_focus(T)
-  local child, path = open(T, 'a.txt', 'one\n')
+  local child, path = T.open('a.txt', 'one\n')
   child:lua([[
     local call = require('ropewalk').call
     require('ropewalk').call = function(name, arguments, callback)
@@ -162,7 +150,7 @@ function S.a_result_that_comes_while_the_user_types_takes_no_focus(T)
 end
 
 function S.health_says_what_is_so(T)
-  local child, path, folder = open(T, 'a.txt', 'one\n', { settings = QUIET.settings, trusted = 'ask' })
+  local child, path, folder = T.open('a.txt', 'one\n', { settings = T.QUIET.settings, trusted = 'ask' })
   child:lua([[
     Ruff = vim.lsp.start({ name = 'ruff', cmd = { 'ruff', 'server' }, offset_encoding = 'utf-8' })
     vim.ui.select = function() end
@@ -262,7 +250,7 @@ function S.the_program_is_built_where_the_plugin_lies_when_asked(T)
   T.ok(T.read(child:lua("return require('ropewalk.program').log()")):find('Finished', 1, true))
 end
 
-function S.the_help_has_tags_and_narrow_lines(T)
+function S.the_help_has_tags_for_its_links_and_narrow_lines(T)
   local folder = T.folder()
   vim.system({ 'cp', '-r', T.plugin .. '/doc', folder .. '/doc' }):wait()
   local child = T.start(folder)
@@ -291,9 +279,19 @@ function S.the_help_has_tags_and_narrow_lines(T)
   end
   table.sort(missing)
   T.eq({}, missing, 'not in the help')
-  for number, line in ipairs(vim.split(T.read(folder .. '/doc/ropewalk.txt'), '\n')) do
-    T.ok(vim.fn.strdisplaywidth(line) <= 78, ('line %d is too wide: %s'):format(number, line))
+  local known = tags .. T.read(child:lua("return vim.env.VIMRUNTIME .. '/doc/tags'"))
+  local dead = {}
+  for _, page in ipairs({ 'ropewalk.txt', 'ropewalk-review.txt' }) do
+    for number, line in ipairs(vim.split(T.read(folder .. '/doc/' .. page), '\n')) do
+      T.ok(vim.fn.strdisplaywidth(line) <= 78, ('line %d of %s is too wide: %s'):format(number, page, line))
+      for link in line:gmatch('|([^|%s]+)|') do
+        if not ('\n' .. known):find('\n' .. link .. '\t', 1, true) then
+          dead[#dead + 1] = ('%s:%d |%s|'):format(page, number, link)
+        end
+      end
+    end
   end
+  T.eq({}, dead, 'links that lead nowhere')
 end
 
 return S

@@ -2,57 +2,6 @@
 
 local S = {}
 
---- Opens a file in a Neovim with the sidecar.
-local function open(T, name, text, options)
-  local folder = T.folder()
-  local path = folder .. '/' .. name
-  T.write(path, text)
-  local child = T.start_sidecar(folder, options)
-  child:lua('vim.cmd.edit(...)', path)
-  child:wait('the document', "return #require('ropewalk.sync').of_buffer(vim.api.nvim_get_current_buf()) > 0")
-  return child, path, folder
-end
-
---- The same with the stand-in.
-local function open_standin(T, text, name, options)
-  local folder = T.folder()
-  local path = folder .. '/' .. (name or 'file.txt')
-  T.write(path, text)
-  local child = T.start_standin(folder, options)
-  child:lua('vim.cmd.edit(...)', path)
-  local uri = vim.uri_from_fname(path)
-  child:wait('the document', 'return Standin.docs[...] ~= nil', uri)
-  return child, uri, path
-end
-
-local QUIET = { settings = { diagnostics = { ownServers = 'off' } } }
-
---- The answer to a request of ours.
-local function asked(child, method, params)
-  child:lua(
-    [[
-      Answer = nil
-      local method, params = ...
-      require('ropewalk').request(method, params, function(err, result)
-        Answer = { err = err, result = result }
-      end)
-    ]],
-    method,
-    params
-  )
-  local answer = child:wait(method, 'return Answer')
-  if not answer.result or answer.result == vim.NIL then
-    error(vim.inspect(answer.err), 2)
-  end
-  return answer.result
-end
-
-local function same_text(T, child, path)
-  local truth = child:lua("Standin = Standin or require('standin'); return Standin.truth(0)")
-  local uri = path:match('^%a[%w+.-]*:') and path or vim.uri_from_fname(path)
-  T.eq(truth, asked(child, 'ropewalk/documentText', { uri = uri }).text, 'the sidecar has the text of the buffer')
-end
-
 --- What stays as it is whatever happens to other windows and buffers.
 local PLACE = [[
   return {
@@ -71,7 +20,7 @@ local PLACE = [[
 ]]
 
 function S.saving_writes_as_w_does_and_moves_nothing(T)
-  local child, uri, path = open_standin(T, 'one\ntwo\nthree\n', 'a.txt')
+  local child, uri, path = T.open_standin('one\ntwo\nthree\n', 'a.txt')
   child:lua('vim.o.hidden = true')
   child:press('Gofour<Esc>')
   -- Something like a formatter on writing, and a second buffer with the focus.
@@ -107,7 +56,7 @@ function S.saving_writes_as_w_does_and_moves_nothing(T)
 end
 
 function S.saving_while_the_user_types(T)
-  local child, uri, path = open_standin(T, 'one\n', 'a.txt')
+  local child, uri, path = T.open_standin('one\n', 'a.txt')
   child:press('Gotwo')
   local before = child:lua(PLACE)
   child:lua("Standin.ask('ropewalk/save', { uris = { ... } })", uri)
@@ -118,7 +67,7 @@ function S.saving_while_the_user_types(T)
 end
 
 function S.what_cannot_be_saved_is_told_with_its_reason_and_never_asked(T)
-  local child, uri, path = open_standin(T, 'one\n', 'a.txt')
+  local child, uri, path = T.open_standin('one\n', 'a.txt')
   local function save(...)
     local reply = child:lua("return Standin.ask('ropewalk/save', { uris = { ... } })", ...)
     return reply.result.failed
@@ -155,8 +104,8 @@ function S.what_cannot_be_saved_is_told_with_its_reason_and_never_asked(T)
 end
 
 function S.a_session_that_saves_writes_what_it_edits(T)
-  local child, path = open(T, 'main.py', 'a = 1\nb = 2\n', QUIET)
-  asked(child, 'ropewalk/openSession', { sessionId = 's', save = 'always' })
+  local child, path = T.open('main.py', 'a = 1\nb = 2\n', T.QUIET)
+  T.request(child, 'ropewalk/openSession', { sessionId = 's', save = 'always' })
   local result = T.call(
     child,
     'edit',
@@ -209,7 +158,7 @@ local FORMATTER = [[
 ]]
 
 function S.formatting_asks_the_client_of_the_buffer_and_counts_as_the_sidecar_does(T)
-  local child, uri = open_standin(T, 's = "😀é"; x=1\r\ny = 2\r\n', 'a.py')
+  local child, uri = T.open_standin('s = "😀é"; x=1\r\ny = 2\r\n', 'a.py')
   child:lua('vim.bo.expandtab, vim.bo.shiftwidth = true, 3')
   local function format(version)
     child:lua("Standin.ask('ropewalk/format', { uri = (...)[1], version = (...)[2] })", { uri, version })
@@ -246,7 +195,7 @@ end
 
 function S.ruff_in_neovim_formats_what_an_agent_writes(T)
   local options = { settings = { diagnostics = { ownServers = 'off' }, formatter = { mode = 'onWrite' } } }
-  local child, path = open(T, 'main.py', 'a = 1\n', options)
+  local child, path = T.open('main.py', 'a = 1\n', options)
   child:lua([[
     Ruff = vim.lsp.start({ name = 'ruff', cmd = { 'ruff', 'server' }, offset_encoding = 'utf-8' })
   ]])
@@ -255,7 +204,7 @@ function S.ruff_in_neovim_formats_what_an_agent_writes(T)
   local result = T.call(child, 'edit', { file_path = path, old_string = 'a = 1', new_string = 'a = {  "é😀":1 }  ' })
   T.eq('ok', result.status, T.text(result))
   T.eq({ 'a = {"é😀": 1}' }, child:lines(), T.text(result))
-  same_text(T, child, path)
+  T.same_text(child, path)
   child:press('u')
   T.eq({ 'a = {  "é😀":1 }  ' }, child:lines(), 'its own undo step')
   child:press('u')
@@ -276,7 +225,7 @@ local function context(child, test)
 end
 
 function S.what_the_user_looks_at_is_told(T)
-  local child, uri, path = open_standin(T, 'héllo 😀 world\n\ntwo\nthree\n', 'a.txt')
+  local child, uri, path = T.open_standin('héllo 😀 world\n\ntwo\nthree\n', 'a.txt')
   T.eq({
     uri = uri,
     selections = { { start = { line = 0, character = 0 }, ['end'] = { line = 0, character = 0 } } },
@@ -337,7 +286,7 @@ function S.what_the_user_looks_at_is_told(T)
 end
 
 function S.typing_is_told_now_and_then_not_at_each_key(T)
-  local child = open_standin(T, 'a\n')
+  local child = T.open_standin('a\n')
   context(child, 'true')
   child:lua("require('ropewalk.context').pause_ms = 400")
   child:lua('vim.wait(500)')
@@ -349,7 +298,7 @@ function S.typing_is_told_now_and_then_not_at_each_key(T)
 end
 
 function S.files_changed_on_the_disk_come_up_without_a_question(T)
-  local child, uri, path = open_standin(T, 'a\nb\nc\n', 'a.txt')
+  local child, uri, path = T.open_standin('a\nb\nc\n', 'a.txt')
   child:lua('vim.cmd("normal! Gma")')
   local before = child:lua('return { vim.api.nvim_get_current_win(), vim.api.nvim_win_get_cursor(0) }')
   T.write(path, 'A longer line\nb\nc\n')

@@ -2,18 +2,6 @@
 
 local S = {}
 
---- Opens a file in a Neovim with the stand-in.
-local function open(T, text, name)
-  local folder = T.folder()
-  local path = folder .. '/' .. (name or 'file.txt')
-  T.write(path, text)
-  local child = T.start_standin(folder)
-  child:lua('vim.cmd.edit(...)', path)
-  local uri = vim.uri_from_fname(path)
-  child:wait('the document', 'return Standin.docs[...] ~= nil', uri)
-  return child, uri, path
-end
-
 --- Replaces `needle` at the document's version (or another) and gives the answer.
 local function replace(child, uri, needle, new, version)
   return child:lua(
@@ -46,7 +34,7 @@ local function sound(T, child, uri)
 end
 
 function S.typing_in_insert_mode_is_kept_and_undo_takes_back_exactly_the_edit(T)
-  local child, uri, path = open(T, 'import os\n\ndef f():\n    return 1\n')
+  local child, uri, path = T.open_standin('import os\n\ndef f():\n    return 1\n')
   child:press('Go# typing')
   T.eq({ applied = true }, replace(child, uri, 'return 1', 'return 2'))
   child:press(' on')
@@ -67,7 +55,7 @@ function S.typing_in_insert_mode_is_kept_and_undo_takes_back_exactly_the_edit(T)
 end
 
 function S.typing_in_the_line_of_the_edit_survives_its_undo(T)
-  local child, uri = open(T, 'x = 1\nend\n')
+  local child, uri = T.open_standin('x = 1\nend\n')
   child:press('A + two')
   T.eq({ applied = true }, replace(child, uri, 'x = 1', 'why = 1'))
   T.eq({ 1, 13 }, child:lua('return vim.api.nvim_win_get_cursor(0)'), 'the cursor stays behind the typed text')
@@ -85,7 +73,7 @@ function S.typing_in_the_line_of_the_edit_survives_its_undo(T)
 end
 
 function S.an_edit_above_a_line_that_grows(T)
-  local child, uri = open(T, 'a\nb\nc\n')
+  local child, uri = T.open_standin('a\nb\nc\n')
   child:press('jA1')
   T.eq({ applied = true }, replace(child, uri, 'a\n', 'a\nnew\nnewer\n'))
   child:press('2<CR>3<Esc>')
@@ -99,7 +87,7 @@ function S.an_edit_above_a_line_that_grows(T)
 end
 
 function S.a_stale_edit_lands_nowhere(T)
-  local child, uri = open(T, 'one\ntwo\nthree\n')
+  local child, uri = T.open_standin('one\ntwo\nthree\n')
   local fresh = child:lua('return Standin.docs[...].version', uri)
   T.eq(0, child:lua('return vim.lsp.util.buf_versions[vim.api.nvim_get_current_buf()]'), "Neovim's own version is 0")
   -- A line above moves the place; the edit was computed before it.
@@ -122,7 +110,7 @@ function S.a_stale_edit_lands_nowhere(T)
 end
 
 function S.a_freshly_opened_buffer_takes_an_edit_and_one_only(T)
-  local child, uri = open(T, 'one\ntwo\n')
+  local child, uri = T.open_standin('one\ntwo\n')
   local version = child:lua('return Standin.docs[...].version', uri)
   T.eq({ applied = true }, replace(child, uri, 'one\n', 'zero\none\n', version))
   T.eq(false, replace(child, uri, 'two', 'three', version).applied, 'the same version again')
@@ -131,7 +119,7 @@ function S.a_freshly_opened_buffer_takes_an_edit_and_one_only(T)
 end
 
 function S.several_edits_are_one_version_and_one_step(T)
-  local child, uri = open(T, 'a\nb\nc\nd\n')
+  local child, uri = T.open_standin('a\nb\nc\nd\n')
   local before = #child:lua("return Standin.sent('textDocument/didChange')")
   local reply = child:lua(
     [[
@@ -155,7 +143,7 @@ function S.several_edits_are_one_version_and_one_step(T)
 end
 
 function S.what_cannot_be_applied_is_refused_with_a_reason(T)
-  local child, uri = open(T, 'a😀b\nc\n')
+  local child, uri = T.open_standin('a😀b\nc\n')
   local function try(code, reason)
     local reply = child:lua(
       [[
@@ -205,7 +193,7 @@ function S.what_cannot_be_applied_is_refused_with_a_reason(T)
 end
 
 function S.cursor_marks_folds_and_the_buffer_list_stay(T)
-  local child, uri = open(T, 'a\nb\nc\nd\ne\nf\n')
+  local child, uri = T.open_standin('a\nb\nc\nd\ne\nf\n')
   child:lua([[
     vim.o.hidden = true
     vim.wo.foldmethod = 'manual'
@@ -235,7 +223,7 @@ function S.cursor_marks_folds_and_the_buffer_list_stay(T)
 end
 
 function S.a_hidden_buffer_is_edited_in_place(T)
-  local child, uri, path = open(T, 'a\nb\n')
+  local child, uri, path = T.open_standin('a\nb\n')
   child:lua('vim.o.hidden = true; vim.cmd.enew()')
   T.eq({ applied = true }, replace(child, uri, 'b', 'bee'))
   sound(T, child, uri)
@@ -247,7 +235,7 @@ function S.a_hidden_buffer_is_edited_in_place(T)
 end
 
 function S.a_buffer_without_final_newline_stays_without(T)
-  local child, uri, path = open(T, 'a\nb')
+  local child, uri, path = T.open_standin('a\nb')
   T.eq('a\nb', held(child, uri))
   T.eq({ applied = true }, replace(child, uri, 'b', 'b\nc\n'))
   T.eq({ 'a', 'b', 'c' }, child:lines())
@@ -265,7 +253,7 @@ function S.a_buffer_without_final_newline_stays_without(T)
 end
 
 function S.the_end_of_a_buffer(T)
-  local child, uri = open(T, 'a\nb\n')
+  local child, uri = T.open_standin('a\nb\n')
   local function at(l1, c1, l2, c2, new)
     return child:lua(
       [[
@@ -307,7 +295,7 @@ function S.the_end_of_a_buffer(T)
 end
 
 function S.crlf(T)
-  local child, uri, path = open(T, 'a\r\nb\r\nc\r\n')
+  local child, uri, path = T.open_standin('a\r\nb\r\nc\r\n')
   T.eq('dos', child:lua('return vim.bo.fileformat'))
   T.eq('a\r\nb\r\nc\r\n', held(child, uri))
   child:press('jAx<CR>y<Esc>')
@@ -322,7 +310,7 @@ function S.crlf(T)
 end
 
 function S.a_lone_cr_is_content(T)
-  local child, uri, path = open(T, 'a\rb\nc\r\nd\n')
+  local child, uri, path = T.open_standin('a\rb\nc\r\nd\n')
   T.eq('unix', child:lua('return vim.bo.fileformat'))
   T.eq({ applied = true }, replace(child, uri, 'd', 'dee'))
   T.eq({ 'a\rb', 'c\r', 'dee' }, child:lines())
@@ -336,7 +324,7 @@ function S.a_lone_cr_is_content(T)
 end
 
 function S.emoji_columns(T)
-  local child, uri = open(T, '😀 = "e\u{301}🇩🇪"; x = 1\n')
+  local child, uri = T.open_standin('😀 = "e\u{301}🇩🇪"; x = 1\n')
   T.eq({ applied = true }, replace(child, uri, 'x = 1', '変数 = 2'))
   T.eq({ '😀 = "e\u{301}🇩🇪"; 変数 = 2' }, child:lines())
   child:press('0i👍<Esc>A🎉<Esc>')
@@ -346,7 +334,7 @@ function S.emoji_columns(T)
 end
 
 function S.bytes_that_are_not_utf8_are_never_overwritten(T)
-  local child, uri = open(T, 'good\n')
+  local child, uri = T.open_standin('good\n')
   child:lua([[vim.api.nvim_buf_set_lines(0, 1, 1, false, { 'bad \255 line', 'nul \0 line' })]])
   sound(T, child, uri)
   T.ok(held(child, uri):find('bad \u{FFFD} line', 1, true))
@@ -419,7 +407,7 @@ local CHAOS = [==[
 
 local function chaos(T, text, seeds)
   for _, seed in ipairs(seeds) do
-    local child, uri = open(T, text)
+    local child, uri = T.open_standin(text)
     local out = child:lua(CHAOS, uri, seed, 300)
     T.ok(out.ok, ('seed %d: %s'):format(seed, vim.inspect(out)))
     child:stop()

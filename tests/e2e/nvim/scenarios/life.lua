@@ -2,54 +2,9 @@
 
 local S = {}
 
-local QUIET = { settings = { diagnostics = { ownServers = 'off' } } }
-
---- Opens a file in a Neovim with the sidecar.
-local function open(T, name, text, options)
-  local folder = T.folder()
-  local path = folder .. '/' .. name
-  T.write(path, text)
-  local child = T.start_sidecar(folder, options)
-  child:lua('vim.cmd.edit(...)', path)
-  child:wait('the document', "return #require('ropewalk.sync').of_buffer(vim.api.nvim_get_current_buf()) > 0")
-  return child, path, folder
-end
-
---- The answer to a request of ours.
-local function asked(child, method, params)
-  child:lua(
-    [[
-      Answer = nil
-      local method, params = ...
-      require('ropewalk').request(method, params, function(err, result)
-        Answer = { err = err, result = result }
-      end)
-    ]],
-    method,
-    params
-  )
-  local answer = child:wait(method, 'return Answer')
-  if not answer.result or answer.result == vim.NIL then
-    error(vim.inspect(answer.err), 2)
-  end
-  return answer.result
-end
-
-local function same_text(T, child, path)
-  local truth = child:lua("Standin = Standin or require('standin'); return Standin.truth(0)")
-  local uri = path:match('^%a[%w+.-]*:') and path or vim.uri_from_fname(path)
-  T.eq(truth, asked(child, 'ropewalk/documentText', { uri = uri }).text, 'the sidecar has the text of the buffer')
-end
-
 --- Opens a file in a Neovim in a terminal.
 local function open_screen(T, name, text, options)
-  local folder = T.folder()
-  local path = folder .. '/' .. name
-  T.write(path, text)
-  local child = T.start_sidecar(folder, options or { trusted = 'ask' }, { 90, 24 })
-  child:lua('vim.cmd.edit(...)', path)
-  child:wait('the document', "return #require('ropewalk.sync').of_buffer(vim.api.nvim_get_current_buf()) > 0")
-  return child, path, folder
+  return T.open(name, text, options or { trusted = 'ask' }, { 90, 24 })
 end
 
 --- Waits until the question can be answered, and answers it.
@@ -220,15 +175,6 @@ function S.after_a_crash_all_is_opened_again_and_work_goes_on(T)
     [[
       vim.o.hidden = true
       require('ropewalk').setup({ cmd = { ..., '--ephemeral' }, settings = { diagnostics = { ownServers = 'off' } } })
-      Results = {}
-      function Call(name, arguments, options)
-        local index = #Results + 1
-        Results[index] = false
-        require('ropewalk').call(name, arguments, function(err, result)
-          Results[index] = { err = err, result = result }
-        end, options)
-        return index
-      end
       require('ropewalk').register_tools({
         { name = 'shout', description = 'Shouts', annotations = { readOnlyHint = true },
           input_schema = { type = 'object', properties = { word = { type = 'string' } } },
@@ -237,6 +183,7 @@ function S.after_a_crash_all_is_opened_again_and_work_goes_on(T)
     ]],
     T.sidecar
   )
+  child:takes_calls()
   child:wait('the sidecar', 'return next(Processes) ~= nil')
   local unnamed = 'untitled:nvim-' .. child:lua('return vim.api.nvim_get_current_buf()')
   child:press('iunnamed<Esc>')
@@ -268,7 +215,7 @@ function S.after_a_crash_all_is_opened_again_and_work_goes_on(T)
     )
     T.eq('ok', edited.status, T.text(edited))
     T.eq({ 'a = 1', 'b = ' .. (round + 2), '# unsaved' }, child:lines())
-    same_text(T, child, path)
+    T.same_text(child, path)
     edited = T.call(child, 'edit', { file_path = unnamed, old_string = 'named', new_string = 'named!' })
     T.eq('ok', edited.status, T.text(edited))
     T.eq('SHOUT', T.text(T.call(child, 'shout', { word = 'shout' })))
@@ -320,7 +267,7 @@ function S.neither_a_crash_nor_a_message_waits_for_a_key(T)
 end
 
 function S.a_call_while_the_sidecar_is_down_starts_it(T)
-  local child, path = open(T, 'a.txt', 'a\n', QUIET)
+  local child, path = T.open('a.txt', 'a\n', T.QUIET)
   child:lua("require('ropewalk').stop()")
   child:wait('the end', "return #vim.lsp.get_clients({ name = 'ropewalk' }) == 0")
   local index = child:lua("return Call('read', { file_path = ... })", path)

@@ -20,14 +20,10 @@ local MANY = {
 }
 local FREE = { question = 'What is it called?', options = vim.empty_dict(), multiple = false, custom = true }
 
-local function open(T, text, screen)
-  local folder = T.folder()
-  T.write(folder .. '/doc.txt', text)
-  local child = T.start_standin(folder, { restarts = 0, trusted = true }, screen or { 80, 24 })
-  child:lua('vim.cmd.edit(...)', folder .. '/doc.txt')
-  child:wait('the document', 'return next(Standin.docs) ~= nil')
+local function open(T, text)
+  local child = T.open_standin(text, 'doc.txt', { restarts = 0, trusted = true }, { 80, 24 })
   child:lua("require('ropewalk.prompt').guard_ms = 0")
-  return child, folder
+  return child
 end
 
 local function ask(child, method, params)
@@ -308,12 +304,7 @@ end
 
 --- The real sidecar's tool.
 local function project(T)
-  local folder = T.folder()
-  T.write(folder .. '/a.txt', 'one\n')
-  local options = { trusted = true, settings = { diagnostics = { ownServers = 'off' } } }
-  local child = T.start_sidecar(folder, options, { 80, 24 })
-  child:lua('vim.cmd.edit(...)', folder .. '/a.txt')
-  child:wait('the document', "return #require('ropewalk.sync').of_buffer(vim.api.nvim_get_current_buf()) > 0")
+  local child = T.open('a.txt', 'one\n', { trusted = true, settings = T.QUIET.settings }, { 80, 24 })
   child:lua("require('ropewalk.prompt').guard_ms = 0")
   return child
 end

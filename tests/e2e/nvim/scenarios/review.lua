@@ -12,30 +12,13 @@ local function open(T, text, options)
   options = vim.tbl_extend('force', {
     trusted = true,
     review = { mappings = true },
-    settings = { diagnostics = { ownServers = 'off' } },
+    settings = T.QUIET.settings,
   }, options or {})
   local child = T.start_sidecar(folder, options, { 80, 30 })
-  child:lua('vim.o.signcolumn, vim.g.mapleader = "yes", " "; vim.cmd.edit(...)', path)
-  child:wait('the document', "return #require('ropewalk.sync').of_buffer(vim.api.nvim_get_current_buf()) > 0")
+  child:lua('vim.o.signcolumn, vim.g.mapleader = "yes", " "')
+  child:visit(path)
   child:lua("require('ropewalk.prompt').guard_ms = 0")
   return child, path, folder
-end
-
-local function asked(child, method, params)
-  child:lua(
-    [[
-      Answer = nil
-      local method, params = ...
-      require('ropewalk').request(method, params, function(err, result) Answer = { err = err, result = result } end)
-    ]],
-    method,
-    params
-  )
-  local answer = child:wait(method, 'return Answer')
-  if not answer.result or answer.result == vim.NIL then
-    error(vim.inspect(answer.err), 2)
-  end
-  return answer.result
 end
 
 local function edit(T, child, path, old, new)
@@ -46,8 +29,8 @@ end
 
 local function propose(T, child, name, arguments, session)
   session = session or 'shy'
-  asked(child, 'ropewalk/openSession', { sessionId = session, apply = 'propose' })
-  local result = asked(child, 'ropewalk/callTool', { sessionId = session, name = name, arguments = arguments })
+  T.request(child, 'ropewalk/openSession', { sessionId = session, apply = 'propose' })
+  local result = T.request(child, 'ropewalk/callTool', { sessionId = session, name = name, arguments = arguments })
   T.eq('ok', result.status, T.text(result))
   T.eq('none', result.applied)
   return result
@@ -316,7 +299,7 @@ function S.a_proposal_is_shown_and_accepted_or_rejected(T)
   child:wait('the text', "return vim.fn.expand('%:t') == 'a.txt'")
   marked(child, 0)
   T.ok(vim.list_contains(child:lines(), 'nine'))
-  local next_call = asked(child, 'ropewalk/callTool', {
+  local next_call = T.request(child, 'ropewalk/callTool', {
     sessionId = 'shy',
     name = 'read',
     arguments = { file_path = path },

@@ -2,43 +2,6 @@
 
 local S = {}
 
---- Opens a file in a Neovim with the sidecar.
-local function open(T, name, text, options)
-  local folder = T.folder()
-  local path = folder .. '/' .. name
-  T.write(path, text)
-  local child = T.start_sidecar(folder, options)
-  child:lua('vim.cmd.edit(...)', path)
-  child:wait('the document', "return #require('ropewalk.sync').of_buffer(vim.api.nvim_get_current_buf()) > 0")
-  return child, path, folder
-end
-
---- The text that the sidecar has of a document.
-local function held(child, uri)
-  child:lua(
-    [[
-      Held = nil
-      require('ropewalk').request('ropewalk/documentText', { uri = ... }, function(err, result)
-        Held = { err = err, result = result }
-      end)
-    ]],
-    uri
-  )
-  local answer = child:wait('the text of ' .. uri, 'return Held')
-  if not answer.result or answer.result == vim.NIL then
-    error(vim.inspect(answer.err), 2)
-  end
-  return answer.result
-end
-
-local function same_text(T, child, path)
-  local uri = path:match('^%a[%w+.-]*:') and path or vim.uri_from_fname(path)
-  local truth = child:lua("Standin = Standin or require('standin'); return Standin.truth(0)")
-  local document = held(child, uri)
-  T.eq(truth, document.text, 'the sidecar has the text of the buffer')
-  return document
-end
-
 local function done(T, result)
   T.eq('ok', result.status, T.text(result))
   T.eq('all', result.applied)
@@ -64,29 +27,17 @@ end
 
 --- Every source has its say before the result comes.
 local WAIT = { diagnostics = { wait = 'fresh', deadlineMs = 30000 } }
---- No language server of the sidecar's own.
-local QUIET = { settings = { diagnostics = { ownServers = 'off' } } }
 
 --- Waits until every source has said what it thinks of a document as it is.
 local function first_look(T, child, path)
   T.call(child, 'read', { file_path = path })
-  child:lua(
-    [[
-      Looked = nil
-      local params = { uri = ..., deadlineMs = 30000 }
-      require('ropewalk').request('ropewalk/diagnostics', params, function(err, result)
-        Looked = { err = err, result = result }
-      end)
-    ]],
-    vim.uri_from_fname(path)
-  )
-  child:wait('the first look', 'return Looked')
+  T.request(child, 'ropewalk/diagnostics', { uri = vim.uri_from_fname(path), deadlineMs = 30000 })
 end
 
 local PYTHON = 'import os\n\n\ndef f(x):\n    return x + 1\n\n\nprint(os.name, f(1))\n'
 
 function S.an_unsaved_buffer_is_edited_while_the_user_types(T)
-  local child, path = open(T, 'main.py', PYTHON, QUIET)
+  local child, path = T.open('main.py', PYTHON, T.QUIET)
   child:press('ggO# unsaved<Esc>')
   child:press('Go# ty')
   -- The keys and the call are under way together.
@@ -105,12 +56,12 @@ function S.an_unsaved_buffer_is_edited_while_the_user_types(T)
   T.eq('i', child:lua('return vim.fn.mode()'), 'still in Insert mode')
   child:press('<Esc>')
   local text = '# unsaved\n' .. PYTHON:gsub('x %+ 1', 'x + 2') .. '# typing on and on\n'
-  T.eq(text, same_text(T, child, path).text)
+  T.eq(text, T.same_text(child, path).text)
   T.eq(PYTHON, T.read(path), 'the file on the disk')
 end
 
 function S.u_takes_back_exactly_the_edit_and_keeps_the_typing(T)
-  local child, path = open(T, 'main.py', PYTHON, QUIET)
+  local child, path = T.open('main.py', PYTHON, T.QUIET)
   child:press('Go# typed')
   done(T, T.call(child, 'edit', { file_path = path, old_string = 'x + 1', new_string = 'x + 2' }))
   child:press('<Esc>')
@@ -118,7 +69,7 @@ function S.u_takes_back_exactly_the_edit_and_keeps_the_typing(T)
   child:press('u')
   T.eq('    return x + 1', child:lines()[5])
   T.eq('# typed', child:lines()[9])
-  local document = same_text(T, child, path)
+  local document = T.same_text(child, path)
   T.eq(true, document.unsaved)
   child:press('u')
   T.eq(vim.split(PYTHON:gsub('\n$', ''), '\n'), child:lines())
@@ -126,7 +77,7 @@ function S.u_takes_back_exactly_the_edit_and_keeps_the_typing(T)
 end
 
 function S.ruff_as_a_server_of_the_sidecar(T)
-  local child, path = open(T, 'main.py', PYTHON, { trusted = true })
+  local child, path = T.open('main.py', PYTHON, { trusted = true })
   child:press('ggO# unsaved<Esc>')
   done(T, T.call(child, 'edit', { file_path = path, old_string = '# unsaved', new_string = '# still unsaved' }, WAIT))
   local result = T.call(child, 'edit', {
@@ -144,12 +95,12 @@ function S.ruff_as_a_server_of_the_sidecar(T)
   result = T.call(child, 'edit', { file_path = path, old_string = 'undefined_name', new_string = '1' }, WAIT)
   ruff = source(T, result, 'ruff')
   T.eq({ 'fresh', {}, 1 }, { ruff.verdict, codes(ruff), ruff.resolved })
-  same_text(T, child, path)
+  T.same_text(child, path)
 end
 
 function S.clangd_as_a_server_of_the_sidecar(T)
   local text = 'int twice(int n) {\n    return n + n;\n}\n'
-  local child, path = open(T, 'main.c', text, { trusted = true })
+  local child, path = T.open('main.c', text, { trusted = true })
   done(T, T.call(child, 'edit', { file_path = path, old_string = 'n + n', new_string = '2 * n' }, WAIT))
   local result = T.call(child, 'edit', {
     file_path = path,
@@ -165,7 +116,7 @@ function S.clangd_as_a_server_of_the_sidecar(T)
 end
 
 function S.ruff_in_neovim_is_forwarded(T)
-  local child, path = open(T, 'main.py', PYTHON, { trusted = true })
+  local child, path = T.open('main.py', PYTHON, { trusted = true })
   child:lua([[vim.lsp.start({ name = 'ruff', cmd = { 'ruff', 'server' }, root_dir = vim.fn.getcwd() })]])
   child:wait('ruff', "return #vim.lsp.get_clients({ name = 'ruff' }) > 0")
   child:press('ggO# unsaved<Esc>')
@@ -180,11 +131,11 @@ function S.ruff_in_neovim_is_forwarded(T)
   T.eq({ 'fresh', { 'F821' } }, { ruff.verdict, codes(ruff) })
   T.eq({ line = 8, character = 23 }, ruff.new[1].range.start, 'in UTF-16 units of the unsaved text')
   T.eq(PYTHON, T.read(path))
-  same_text(T, child, path)
+  T.same_text(child, path)
 end
 
 function S.a_freshly_opened_buffer_at_version_0(T)
-  local child, path = open(T, 'main.py', PYTHON, { trusted = true })
+  local child, path = T.open('main.py', PYTHON, { trusted = true })
   T.eq(0, child:lua('return vim.lsp.util.buf_versions[0 + vim.api.nvim_get_current_buf()]'), "Neovim's own number")
   -- So that the server has said what it thinks of the text before the edit.
   first_look(T, child, path)
@@ -204,20 +155,20 @@ function S.a_freshly_opened_buffer_at_version_0(T)
   child:wait('the typing', "return vim.api.nvim_buf_get_lines(0, -2, -1, false)[1]:find('# typed', 1, true) ~= nil")
   T.eq('    return x + y', child:lines()[5])
   T.eq(PYTHON, T.read(path), 'the file on the disk')
-  same_text(T, child, path)
+  T.same_text(child, path)
 end
 
 function S.the_first_edit_of_a_fresh_buffer_is_undone_in_one_step(T)
-  local child, path = open(T, 'main.py', PYTHON, QUIET)
+  local child, path = T.open('main.py', PYTHON, T.QUIET)
   done(T, T.call(child, 'edit', { file_path = path, old_string = 'import os\n', new_string = 'import os\nimport re\n' }))
   T.eq('import re', child:lines()[2])
   child:press('u')
   T.eq(vim.split(PYTHON:gsub('\n$', ''), '\n'), child:lines())
-  same_text(T, child, path)
+  T.same_text(child, path)
 end
 
 function S.a_line_typed_above_while_the_edit_is_under_way_moves_it(T)
-  local child, path = open(T, 'main.py', PYTHON, QUIET)
+  local child, path = T.open('main.py', PYTHON, T.QUIET)
   for round = 1, 10 do
     local old, new = ('x + %d'):format(round), ('x + %d'):format(round + 1)
     local lines = child:lines()
@@ -242,11 +193,11 @@ function S.a_line_typed_above_while_the_edit_is_under_way_moves_it(T)
     end, lines)
     T.eq(expected, child:lines())
   end
-  same_text(T, child, path)
+  T.same_text(child, path)
 end
 
 function S.two_unnamed_buffers_are_edited_independently(T)
-  local child = T.start_sidecar(T.folder(), QUIET)
+  local child = T.start_sidecar(T.folder(), T.QUIET)
   child:wait('the sidecar', "return #vim.lsp.get_clients({ name = 'ropewalk' }) > 0")
   child:lua('vim.o.hidden = true')
   local first = child:lua('return vim.api.nvim_get_current_buf()')
@@ -258,64 +209,64 @@ function S.two_unnamed_buffers_are_edited_independently(T)
   T.eq({ { 'value = one' }, { 'value = 1' } }, { child:lines(first), child:lines(second) })
   done(T, T.call(child, 'edit', { file_path = 'untitled:nvim-' .. second, old_string = '1', new_string = 'two' }))
   T.eq({ { 'value = one' }, { 'value = two' } }, { child:lines(first), child:lines(second) })
-  same_text(T, child, 'untitled:nvim-' .. second)
+  T.same_text(child, 'untitled:nvim-' .. second)
 end
 
 function S.a_reloaded_buffer(T)
-  local child, path = open(T, 'main.py', PYTHON, QUIET)
+  local child, path = T.open('main.py', PYTHON, T.QUIET)
   child:press('ggO# gone<Esc>')
-  same_text(T, child, path)
+  T.same_text(child, path)
   child:lua('vim.cmd("edit!")')
-  child:wait('the document', "return #require('ropewalk.sync').of_buffer(vim.api.nvim_get_current_buf()) > 0")
-  T.eq(PYTHON, same_text(T, child, path).text)
+  child:followed()
+  T.eq(PYTHON, T.same_text(child, path).text)
   done(T, T.call(child, 'edit', { file_path = path, old_string = 'x + 1', new_string = 'x + 2' }))
   T.eq('    return x + 2', child:lines()[5])
-  same_text(T, child, path)
+  T.same_text(child, path)
 end
 
 function S.without_a_final_newline(T)
-  local child, path = open(T, 'main.py', 'a = 1\nb = 2', QUIET)
+  local child, path = T.open('main.py', 'a = 1\nb = 2', T.QUIET)
   done(T, T.call(child, 'edit', { file_path = path, old_string = 'b = 2', new_string = 'b = 2\nc = 3' }))
-  T.eq('a = 1\nb = 2\nc = 3', same_text(T, child, path).text)
+  T.eq('a = 1\nb = 2\nc = 3', T.same_text(child, path).text)
   child:lua('vim.bo.fixendofline = false; vim.cmd.write()')
   T.eq('a = 1\nb = 2\nc = 3', T.read(path))
 end
 
 function S.crlf(T)
-  local child, path = open(T, 'main.py', 'a = 1\r\nb = 2\r\n', QUIET)
+  local child, path = T.open('main.py', 'a = 1\r\nb = 2\r\n', T.QUIET)
   T.eq('dos', child:lua('return vim.bo.fileformat'))
   local old, new = 'a = 1\nb = 2', 'a = 1\nnew = 3\nb = 2'
   done(T, T.call(child, 'edit', { file_path = path, old_string = old, new_string = new }))
   T.eq({ 'a = 1', 'new = 3', 'b = 2' }, child:lines())
-  T.eq('a = 1\r\nnew = 3\r\nb = 2\r\n', same_text(T, child, path).text)
+  T.eq('a = 1\r\nnew = 3\r\nb = 2\r\n', T.same_text(child, path).text)
   T.eq('a = 1\r\nb = 2\r\n', T.read(path))
 end
 
 function S.a_lone_cr(T)
-  local child, path = open(T, 'main.txt', 'one\rtwo\nthree\nfour\n', QUIET)
+  local child, path = T.open('main.txt', 'one\rtwo\nthree\nfour\n', T.QUIET)
   done(T, T.call(child, 'edit', { file_path = path, old_string = 'four', new_string = '4' }))
   T.eq({ 'one\rtwo', 'three', '4' }, child:lines())
-  T.eq('one\rtwo\nthree\n4\n', same_text(T, child, path).text)
+  T.eq('one\rtwo\nthree\n4\n', T.same_text(child, path).text)
 end
 
 function S.emoji_columns(T)
   local text = 's = "😀👨‍👩‍👧"; x = 1; t = "🇩🇪"; y = 2\n'
-  local child, path = open(T, 'main.py', text, QUIET)
+  local child, path = T.open('main.py', text, T.QUIET)
   done(T, T.call(child, 'edit', { file_path = path, old_string = 'y = 2', new_string = 'y = "🎉"' }))
   child:press('0i# 👍 <Esc>')
   done(T, T.call(child, 'edit', { file_path = path, old_string = 'x = 1', new_string = 'x = 3' }))
-  T.eq('# 👍 s = "😀👨‍👩‍👧"; x = 3; t = "🇩🇪"; y = "🎉"\n', same_text(T, child, path).text)
+  T.eq('# 👍 s = "😀👨‍👩‍👧"; x = 3; t = "🇩🇪"; y = "🎉"\n', T.same_text(child, path).text)
 end
 
 function S.the_sidecar_follows_whatever_is_typed(T)
-  local child, path = open(T, 'main.txt', 'one\ntwo\nthree\n', QUIET)
+  local child, path = T.open('main.txt', 'one\ntwo\nthree\n', T.QUIET)
   for _, keys in ipairs({
     'ggO😀 é<Esc>', 'Gofour<CR>five<Esc>', 'ggdG', 'ifresh<Esc>', 'yy3p', ':%s/s/ß/g<CR>', 'ggJJ', 'u', 'Vjd', 'p',
     ':g/f/m0<CR>', 'ggvG$y', 'P', ':set noeol<CR>', 'Goend<Esc>', 'dd', ':set ff=dos<CR>', 'ggI# <Esc>', '.', 'uuu',
     '<C-r>', 'i<C-v>000<Esc>',
   }) do
     child:press(keys)
-    same_text(T, child, path)
+    T.same_text(child, path)
   end
 end
 
@@ -354,7 +305,7 @@ local function lenses(child, count)
 end
 
 function S.one_hunk_is_kept_and_one_undone_through_lenses_between_typing(T)
-  local child, path = open(T, 'main.py', PYTHON, vim.tbl_extend('force', { review = 'lens' }, QUIET))
+  local child, path = T.open('main.py', PYTHON, vim.tbl_extend('force', { review = 'lens' }, T.QUIET))
   child:press('ggO# first<Esc>')
   done(T, T.call(child, 'edit', { file_path = path, old_string = 'x + 1', new_string = 'x + 2' }))
   child:press('Go# second<Esc>')
@@ -375,7 +326,7 @@ function S.one_hunk_is_kept_and_one_undone_through_lenses_between_typing(T)
   click(child, 'Keep')
   lenses(child, 0)
   T.eq(undone, child:lines(), 'what is kept and what the user typed')
-  same_text(T, child, path)
+  T.same_text(child, path)
   -- The buffer's own undo goes back step by step.
   child:press('u')
   T.eq(agent, child:lines(), 'the undone hunk is back')
@@ -385,34 +336,14 @@ function S.one_hunk_is_kept_and_one_undone_through_lenses_between_typing(T)
   local before = vim.list_slice(agent, 2)
   before[2] = 'import os'
   T.eq(before, child:lines(), 'the second edit is gone')
-  same_text(T, child, path)
-end
-
---- The answer to a request of ours.
-local function asked(child, method, params)
-  child:lua(
-    [[
-      Answer = nil
-      local method, params = ...
-      require('ropewalk').request(method, params, function(err, result)
-        Answer = { err = err, result = result }
-      end)
-    ]],
-    method,
-    params
-  )
-  local answer = child:wait(method, 'return Answer')
-  if not answer.result or answer.result == vim.NIL then
-    error(vim.inspect(answer.err), 2)
-  end
-  return answer.result
+  T.same_text(child, path)
 end
 
 function S.a_proposal_is_its_sessions_own_until_it_is_accepted_after_typing(T)
-  local child, path, folder = open(T, 'main.py', PYTHON, QUIET)
-  asked(child, 'ropewalk/openSession', { sessionId = 'shy', apply = 'propose' })
+  local child, path, folder = T.open('main.py', PYTHON, T.QUIET)
+  T.request(child, 'ropewalk/openSession', { sessionId = 'shy', apply = 'propose' })
   local function call(session, name, arguments)
-    return asked(child, 'ropewalk/callTool', { sessionId = session, name = name, arguments = arguments })
+    return T.request(child, 'ropewalk/callTool', { sessionId = session, name = name, arguments = arguments })
   end
   local function finds(session)
     local told = T.text(call(session, 'grep', { pattern = 'return x \\+ [0-9]', path = folder }))
@@ -427,7 +358,7 @@ function S.a_proposal_is_its_sessions_own_until_it_is_accepted_after_typing(T)
   T.eq('2', finds('shy'), 'the session sees what it proposes')
   T.eq('1', finds('bold'), 'nobody else does')
   child:press('ggO# typed<Esc>')
-  local accepted = asked(child, 'ropewalk/accept', { sessionId = 'shy', uri = vim.uri_from_fname(path) })
+  local accepted = T.request(child, 'ropewalk/accept', { sessionId = 'shy', uri = vim.uri_from_fname(path) })
   T.eq(1, #accepted.accepted, vim.inspect(accepted))
   local after = { '# typed' }
   for _, line in ipairs(before) do
@@ -435,7 +366,7 @@ function S.a_proposal_is_its_sessions_own_until_it_is_accepted_after_typing(T)
   end
   T.eq(after, child:lines(), 'what was typed and what was accepted')
   T.eq('2', finds('bold'), 'everybody sees it')
-  same_text(T, child, path)
+  T.same_text(child, path)
   child:press('u')
   T.eq('# typed', child:lines()[1], 'the buffer takes back the accepted edit alone')
   T.eq('1', finds('bold'))

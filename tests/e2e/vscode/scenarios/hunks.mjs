@@ -52,7 +52,8 @@ export async function a_proposal_is_edited_and_accepted(play) {
     .click();
   const expected = `by hand\n${FILE.replace('line 3', 'proposed 3').replace('line 8', 'proposed 8')}`;
   await code.until('the edited text', async () => (await file.text()) === expected);
-  assert.equal((await file.changes()).proposals.length, 0);
+  // The editor has the text before the sidecar has heard that it was taken.
+  await code.until('nothing to be proposed', async () => (await file.changes()).proposals.length === 0);
   await code.until('the editor of the proposal to close', () =>
     code.run((vscode) => vscode.workspace.textDocuments.every((document) => document.uri.scheme !== 'ropewalk-edit')),
   );

@@ -128,7 +128,8 @@ export async function a_models_edit_of_a_dirty_buffer_is_asked_about_once(play) 
   assert.equal(await dialog.count(), 0);
 }
 
-export async function a_models_edit_that_the_person_does_not_want_is_not_made(play) {
+/** A window in which edits are asked about, with a model that makes one when it hears of a task. */
+async function translating(play) {
   const settings = { 'ropewalk.permissions': { mode: 'review' } };
   const code = await play.open({ 'notes.txt': 'one\ntwo\n' }, { settings });
   await code.open('notes.txt');
@@ -136,6 +137,11 @@ export async function a_models_edit_that_the_person_does_not_want_is_not_made(pl
   await model(code, [
     [{ name: 'ropewalk_edit', input: { file_path: 'notes.txt', old_string: 'two', new_string: 'zwei' } }],
   ]);
+  return code;
+}
+
+export async function a_models_edit_that_the_person_does_not_want_is_not_made(play) {
+  const code = await translating(play);
   await agent(code, 'Say it in German.');
   const dialog = code.page.locator('.monaco-dialog-box');
   await dialog.waitFor({ timeout: 20000 });
@@ -242,13 +248,7 @@ export async function an_extensions_own_tool_is_run_and_registered_again(play) {
 }
 
 export async function a_change_that_became_another_one_is_asked_about_again(play) {
-  const settings = { 'ropewalk.permissions': { mode: 'review' } };
-  const code = await play.open({ 'notes.txt': 'one\ntwo\n' }, { settings });
-  await code.open('notes.txt');
-  await tools(code);
-  await model(code, [
-    [{ name: 'ropewalk_edit', input: { file_path: 'notes.txt', old_string: 'two', new_string: 'zwei' } }],
-  ]);
+  const code = await translating(play);
   await countQuestions(code);
   await agent(code, 'Say it in German.');
   const dialog = code.page.locator('.monaco-dialog-box');

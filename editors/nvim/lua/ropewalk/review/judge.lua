@@ -124,6 +124,36 @@ local function look_again(answers)
   end
 end
 
+--- What a judgement came to: it is said, and what is left is looked at.
+---@param answers { item: ropewalk.Item }[]
+---@param count integer how many hunks it was done to
+---@param reasons string[] why it was not done to others
+---@param verb string
+---@param done? fun(any: boolean)
+local function conclude(answers, count, reasons, verb, done)
+  tell(count, reasons, verb)
+  look_again(answers)
+  if done then
+    done(count > 0)
+  end
+end
+
+--- The files that the answers tell of, in their order.
+---@param answers { result?: table }[]
+---@param verb 'accepted'|'rejected'
+---@return table[] files
+---@return integer hunks in all of them
+local function told_of(answers, verb)
+  local files, hunks = {}, 0 ---@type table[], integer
+  for _, answer in ipairs(answers) do
+    for _, file in ipairs(answer.result and answer.result[verb] or {}) do
+      files[#files + 1] = file
+      hunks = hunks + #file.hunkIds
+    end
+  end
+  return files, hunks
+end
+
 ---@param meant ropewalk.Meant
 ---@param done? fun()
 function M.keep(meant, done)
@@ -135,11 +165,7 @@ function M.keep(meant, done)
     if kept == 0 and #reasons == 0 then
       reasons[1] = 'nothing of it is under review any more'
     end
-    tell(kept, reasons, 'kept')
-    look_again(answers)
-    if done then
-      done()
-    end
+    conclude(answers, kept, reasons, 'kept', done)
   end)
 end
 
@@ -206,11 +232,7 @@ function M.undo(meant, done)
       reasons[1] = 'nothing of it is under review any more'
     end
     restore()
-    tell(undone, reasons, 'undone')
-    look_again(answers)
-    if done then
-      done()
-    end
+    conclude(answers, undone, reasons, 'undone', done)
   end)
 end
 
@@ -243,21 +265,15 @@ function M.accept(meant, edited, done)
     request.params.diagnostics = { wait = 'none' }
   end
   each('ropewalk/accept', requests, function(answers)
-    local accepted, reasons = 0, faults(answers)
+    local reasons = faults(answers)
+    local _, accepted = told_of(answers, 'accepted')
     for _, answer in ipairs(answers) do
-      for _, file in ipairs(answer.result and answer.result.accepted or {}) do
-        accepted = accepted + #file.hunkIds
-      end
       for _, remark in ipairs(answer.result and answer.result.notes or {}) do
         reasons[#reasons + 1] = remark
       end
     end
     restore()
-    tell(accepted, reasons, 'accepted')
-    look_again(answers)
-    if done then
-      done(accepted > 0)
-    end
+    conclude(answers, accepted, reasons, 'accepted', done)
   end)
 end
 
@@ -270,23 +286,17 @@ function M.reject(meant, words, done)
     request.params.feedback = words
   end
   each('ropewalk/reject', requests, function(answers)
-    local rejected, reasons = 0, faults(answers)
-    for _, answer in ipairs(answers) do
-      for _, file in ipairs(answer.result and answer.result.rejected or {}) do
-        rejected = rejected + #file.hunkIds
-        for _, call in ipairs(file.standUnder or {}) do
-          reasons[#reasons + 1] = ('%s: the call %s changed the same lines once more; reject that first'):format(
-            changes.name(file.uri),
-            call
-          )
-        end
+    local reasons = faults(answers)
+    local files, rejected = told_of(answers, 'rejected')
+    for _, file in ipairs(files) do
+      for _, call in ipairs(file.standUnder or {}) do
+        reasons[#reasons + 1] = ('%s: the call %s changed the same lines once more; reject that first'):format(
+          changes.name(file.uri),
+          call
+        )
       end
     end
-    tell(rejected, reasons, 'rejected')
-    look_again(answers)
-    if done then
-      done()
-    end
+    conclude(answers, rejected, reasons, 'rejected', done)
   end)
 end
 

@@ -378,7 +378,8 @@ mod tests {
         let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nBKcwggSjAgEAAoIBAQC7Zx0123456789\nab0=\n";
         let head = format!("-----BEGIN {} KEY-----", "PRIVATE");
         let document = format!("a\n{head}\n{body}-----END\nb\n");
-        let listing: String = (1..).zip(document.lines()).map(|(at, line)| format!("{at}\t{line}\n")).collect();
+        let numbered = (1..).zip(document.lines());
+        let listing = numbered.fold(String::new(), |all, (at, line)| all + &format!("{at}\t{line}\n"));
         let expected = [
             "1\ta",
             &format!("2\t{head}"),

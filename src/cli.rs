@@ -31,6 +31,7 @@ use tracing_appender::non_blocking::WorkerGuard;
 use tracing_subscriber::EnvFilter;
 
 use desk::{Desk, DeskError};
+use record::Record;
 
 /// A sidecar for editors: runs an AI agent's tool calls in unsaved buffers and brings the real diagnostics back.
 #[derive(Debug, Parser)]
@@ -42,6 +43,9 @@ pub(crate) struct Arguments {
     /// What holds for all commands.
     #[command(flatten)]
     pub(crate) common: Common,
+    /// What is recorded, said before the command.
+    #[command(flatten)]
+    pub(crate) record: Record,
     /// Write the log to this file instead of standard error (what is logged: `RUST_LOG`, default `warn`).
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
@@ -69,20 +73,13 @@ pub(crate) struct Common {
     /// `tools` read it only where it is named.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) settings: Option<PathBuf>,
-    /// Record every frame that passes between the editor and us in this new file, less the secrets that can be told
-    /// (`serve`, `try` and `call`; docs/RECORDING.md).
-    #[arg(long, global = true, value_name = "FILE")]
-    pub(crate) record: Option<PathBuf>,
-    /// Put the recording in the place of a file that is there.
-    #[arg(long, global = true, requires = "record")]
-    pub(crate) record_force: bool,
 }
 
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Serve an editor over standard input and output (the default).
-    Serve,
+    Serve(Record),
     /// See the main job done: an unsaved buffer is edited and its diagnostics come back.
     Try(show::Show),
     /// Run one tool call and print its result as JSON.

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
+use cli::record::Record;
 use cli::{Arguments, Command};
 use ropewalk::process;
 
@@ -29,14 +30,14 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return cli::fail(1, &format!("cannot start: {error}")),
     };
-    let command = arguments.command.unwrap_or(Command::Serve);
-    let recorder = match cli::record::start(&arguments.common, &command) {
+    let command = arguments.command.unwrap_or_else(|| Command::Serve(Record::default()));
+    let recorder = match cli::record::start(&arguments.common, &arguments.record, &command) {
         Ok(recorder) => recorder,
         Err(why) => return cli::fail(2, &why),
     };
     let code = runtime.block_on(async {
         match command {
-            Command::Serve => cli::serve(&arguments.common, recorder.as_ref()).await,
+            Command::Serve(_) => cli::serve(&arguments.common, recorder.as_ref()).await,
             Command::Try(show) => cli::show::run(&arguments.common, show, recorder.as_ref()).await,
             Command::Call(call) => cli::call::run(&arguments.common, call, recorder.as_ref()).await,
             Command::Run(words) => cli::run::run(&arguments.common, words).await,

@@ -6,6 +6,7 @@
 
 mod compare;
 mod cut;
+mod known;
 mod line;
 mod load;
 mod mask;

@@ -11,6 +11,7 @@ use ropewalk::tool::ErrorKind;
 use serde_json::Value;
 
 use super::desk::Desk;
+use super::record::Record;
 use super::{Common, allowing, complain, named_file, say, told_to_end};
 
 /// `ropewalk call`
@@ -33,6 +34,9 @@ pub(crate) struct Call {
     /// Cancel the call after this many milliseconds.
     #[arg(long, value_name = "MS")]
     deadline: Option<u64>,
+    /// What is recorded.
+    #[command(flatten)]
+    pub(super) record: Record,
 }
 
 /// Exit codes of `call`.

@@ -26,7 +26,7 @@ pub(crate) struct Replay {
     /// The recording.
     file: PathBuf,
     /// The files of the recorded workspace folder are in this folder now, as they were at the start; given again, those of
-    /// the next one. Without it: where they were. They are only read.
+    /// the next one. Without it: where they were, if that is the current folder or below it. They are only read.
     #[arg(long, value_name = "FOLDER", conflicts_with = "live")]
     root: Vec<PathBuf>,
     /// Play it for real: on the files where they are, with commands, language servers and the network. Only for recordings
@@ -181,15 +181,36 @@ fn memory_of(folders: &[String], roots: &[PathBuf]) -> Result<MemoryDisk, String
     }
     let memory = MemoryDisk::new();
     for (at, folder) in folders.iter().enumerate() {
-        let Some(place) = Url::parse(folder).ok().and_then(|url| url.to_file_path().ok()) else { continue };
+        let place = place_of(folder)?;
         let named = roots.get(at);
         let from = SystemDisk.canonicalize(named.unwrap_or(&place)).map_err(|error| {
             let other = if named.is_some() { "" } else { "; --root names where its files are now" };
             format!("{} cannot be read: {error}{other}", named.unwrap_or(&place).display())
         })?;
+        if named.is_none() && !is_here(&from)? {
+            return Err(format!(
+                "the recording names the folder {}, which is not below the one you are in, and nothing of it is read: \
+                 say --root {} if that is right, or name the folder that its files are in",
+                from.display(),
+                place.display()
+            ));
+        }
         recording::load(&SystemDisk, &from, &memory, &place).map_err(|error| error.to_string())?;
     }
     Ok(memory)
+}
+
+/// The path of a recorded folder.
+fn place_of(folder: &str) -> Result<PathBuf, String> {
+    let url = Url::parse(folder).ok().filter(|url| url.scheme() == "file");
+    let place = url.and_then(|url| url.to_file_path().ok()).filter(|place| place.is_absolute());
+    place.ok_or_else(|| format!("the recording names the folder {folder:?}, which is no file: URI of an absolute path"))
+}
+
+/// Whether a folder is the current one or below it. `folder`: without links.
+fn is_here(folder: &Path) -> Result<bool, String> {
+    let here = ports::current_dir().and_then(|here| SystemDisk.canonicalize(&here));
+    here.map(|here| folder.starts_with(here)).map_err(|error| format!("the current folder cannot be read: {error}"))
 }
 
 fn as_json(recording: &Recording, replayed: &Replayed, tried: &[String]) -> String {

@@ -14,6 +14,7 @@ use ropewalk::tool::Content;
 use serde_json::json;
 
 use super::desk::{Desk, DeskError};
+use super::record::Record;
 use super::scenario::{self, Edit, Scenario};
 use super::{Common, complain, say, told_to_end};
 
@@ -22,6 +23,9 @@ use super::{Common, complain, say, told_to_end};
 pub(crate) struct Show {
     /// A file of yours to play on: it is opened as a document and never written. Without one: a bundled sample.
     file: Option<PathBuf>,
+    /// What is recorded.
+    #[command(flatten)]
+    pub(super) record: Record,
 }
 
 /// Plays the scene. Exit code 0 when all went as it should, else 1 (2: the file cannot be used).

@@ -73,40 +73,13 @@ fn same_kind(a: &Value, b: &Value) -> bool {
 }
 
 fn differ(expected: &Value, got: &Value, pointer: &mut String, terms: Terms) -> Option<Unequal> {
-    let here = pointer.len();
-    let step = |pointer: &mut String, key: &str| {
-        pointer.push('/');
-        pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
-    };
     match (expected, got) {
-        (Value::Object(old), Value::Object(new)) => {
-            for key in old.keys().chain(new.keys().filter(|key| !old.contains_key(*key))) {
-                step(pointer, key);
-                let found = match (old.get(key), new.get(key)) {
-                    (Some(old), Some(new)) => differ(old, new, pointer, terms),
-                    (old, new) => Some(Unequal { pointer: pointer.clone(), expected: old.cloned(), got: new.cloned() }),
-                };
-                if found.is_some() {
-                    return found;
-                }
-                pointer.truncate(here);
-            }
-            None
-        }
-        (Value::Array(old), Value::Array(new)) => {
-            for at in 0..old.len().max(new.len()) {
-                step(pointer, &at.to_string());
-                let found = match (old.get(at), new.get(at)) {
-                    (Some(old), Some(new)) => differ(old, new, pointer, terms),
-                    (old, new) => Some(Unequal { pointer: pointer.clone(), expected: old.cloned(), got: new.cloned() }),
-                };
-                if found.is_some() {
-                    return found;
-                }
-                pointer.truncate(here);
-            }
-            None
-        }
+        (Value::Object(old), Value::Object(new)) => old
+            .keys()
+            .chain(new.keys().filter(|key| !old.contains_key(*key)))
+            .find_map(|key| part_differs(key, old.get(key), new.get(key), pointer, terms)),
+        (Value::Array(old), Value::Array(new)) => (0..old.len().max(new.len()))
+            .find_map(|at| part_differs(&at.to_string(), old.get(at), new.get(at), pointer, terms)),
         (old, new) => {
             let same = old == new
                 || same_kind(old, new) && natural(pointer, terms)
@@ -115,6 +88,25 @@ fn differ(expected: &Value, got: &Value, pointer: &mut String, terms: Terms) -> 
             (!same).then(|| Unequal { pointer: pointer.clone(), expected: Some(old.clone()), got: Some(new.clone()) })
         }
     }
+}
+
+/// The same for what two values have at `key`, of which one may have nothing there.
+fn part_differs(
+    key: &str,
+    expected: Option<&Value>,
+    got: Option<&Value>,
+    pointer: &mut String,
+    terms: Terms,
+) -> Option<Unequal> {
+    let above = pointer.len();
+    pointer.push('/');
+    pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+    let found = match (expected, got) {
+        (Some(old), Some(new)) => differ(old, new, pointer, terms),
+        (old, new) => Some(Unequal { pointer: pointer.clone(), expected: old.cloned(), got: new.cloned() }),
+    };
+    pointer.truncate(above);
+    found
 }
 
 /// Whether a text is the recorded one, where a mask of that stands for any text of its length: what is read from the disk

@@ -6,6 +6,9 @@ use serde_json::Value;
 /// The version of the format; a reader refuses one that it does not know.
 pub const FORMAT: u32 = 1;
 
+/// No recording is longer (ms): whoever plays one waits as it says.
+const LONGEST: u64 = 366 * 24 * 60 * 60 * 1000;
+
 /// Which way a frame went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -254,9 +257,13 @@ impl Recording {
         for (at, line) in lines {
             let number = at + 1;
             let broken = |why: &str| Unreadable::Line { number, why: why.to_owned() };
+            if recording.complete {
+                return Err(broken("there is nothing behind the end"));
+            }
             match Line::read(line).map_err(|why| broken(&why))? {
                 Line::Head(_) => return Err(broken("a second head")),
                 Line::Gap(_) => recording.gap = true,
+                Line::Frame(frame) if frame.ms > LONGEST => return Err(broken("its `ms` is more than a year")),
                 Line::Frame(frame) if !recording.gap => {
                     if recording.frames.last().is_some_and(|last| last.n >= frame.n) {
                         return Err(broken("its number is not above the one before"));
@@ -332,6 +339,12 @@ pub(super) mod tests {
             (format!("{head}{head}"), "line 2 cannot be read: a second head"),
             (format!("{head}{}{}", frame(1), frame(1)), "line 3 cannot be read: its number"),
             (format!("{head}{{\"n\":1,\"dir\":\"in\",\"ms\":0}}\n"), "line 2 cannot be read: frame 1 has to be"),
+            (format!("{head}{end}{}", frame(1)), "line 3 cannot be read: there is nothing behind the end"),
+            (format!("{head}{end}{end}"), "line 3 cannot be read: there is nothing behind the end"),
+            (
+                format!("{head}{}", frame(1).replace("\"ms\":0", "\"ms\":31622400001")),
+                "line 2 cannot be read: its `ms` is more than a year",
+            ),
             (head.replace("\"recording\":1", "\"recording\":2"), "it has the format 2, and this program knows 1"),
         ] {
             let error = read(&text).unwrap_err();

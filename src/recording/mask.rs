@@ -44,13 +44,19 @@ pub(super) fn mask(secret: &str, number: usize) -> String {
         .collect()
 }
 
-/// What masks look like.
-static MASKS: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"redacted\d+_*|\brd\d{1,5}_*|[_\u{af}\u{2026}\u{1d7ce}]{8,}").ok());
+/// What masks look like, whole ones and what is left of one in the place of a part of its secret.
+static MASKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"redacted\d*_*|\brd\d{1,5}_*|[_\u{af}\u{2026}\u{1d7ce}]{8,}|(?m:(?:^|\t)_+\r?$)").ok()
+});
 
 /// Where a text may have masks (byte ranges, in order).
 pub(super) fn masks(text: &str) -> Vec<Range<usize>> {
-    MASKS.as_ref().map(|masks| masks.find_iter(text).map(|found| found.range()).collect()).unwrap_or_default()
+    let found = |found: regex::Match<'_>| {
+        // The last line of a private key in a numbered listing.
+        let column = found.len() - found.as_str().trim_start_matches('\t').len();
+        found.start() + column..found.start() + found.as_str().trim_end_matches('\r').len()
+    };
+    MASKS.as_ref().map(|masks| masks.find_iter(text).map(found).collect()).unwrap_or_default()
 }
 
 /// Whether a text is nothing but a mask.
@@ -78,7 +84,12 @@ mod tests {
         ] {
             assert_eq!(mask(secret, 1), expected, "{secret}");
         }
-        assert!(is_mask("redacted12__") && is_mask("rd1___") && !is_mask("hunter2") && !is_mask("a rd1__"));
+        assert_eq!(masks("1\tMIIE redacted1_\n2\t___\na_\n__"), [7..17, 20..23, 27..29]);
+        for (text, expected) in
+            [("redacted12__", true), ("redacted", true), ("rd1___", true), ("hunter2", false), ("a rd1__", false)]
+        {
+            assert_eq!(is_mask(text), expected, "{text}");
+        }
     }
 
     proptest! {

@@ -171,7 +171,7 @@ pub(super) struct Scribe {
     head: Option<Head>,
     redactor: Redactor,
     typed: Typed,
-    /// The secrets that were known when the first message was written.
+    /// What had become known when the first message was written.
     known_first: Option<usize>,
     frames: u64,
     dropped: Gap,
@@ -208,7 +208,7 @@ impl Scribe {
         let mut last = self.headed(None);
         self.gap(dropped, &mut last);
         sink.append(last.as_bytes())?;
-        let late = self.known_first.is_some_and(|known| known < self.redactor.known());
+        let late = self.known_first.is_some_and(|known| known < self.redactor.learned());
         if late || self.typed.is_late() {
             sink.rewrite(&mut |line| self.again(line))?;
         }
@@ -275,7 +275,7 @@ impl Scribe {
             }
             Content::End => Content::End,
         };
-        self.known_first.get_or_insert(self.redactor.known());
+        self.known_first.get_or_insert(self.redactor.learned());
         self.frames += 1;
         lines.push_str(&Line::Frame(Frame { n: item.n, dir: item.dir, ms: item.ms, content }).write());
         lines

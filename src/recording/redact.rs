@@ -7,11 +7,9 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
+use super::known::{Known, SHORTEST};
 use super::mask::{mask, masks};
-use super::shapes::{secret_of, secrets};
-
-/// A secret shorter than this (bytes) is cut out only where its place shows it: the same text elsewhere may be anything.
-const SHORTEST: usize = 8;
+use super::shapes::{flag, is_telling, names_one, names_secret, no_word, secret_of, secrets};
 
 /// Messages whose `token` is the name of a piece of work.
 const PROGRESS: &[&str] = &["$/progress", "window/workDoneProgress", "ropewalk/diagnosticProgress"];
@@ -24,33 +22,49 @@ const HIDDEN: &[&str] = &["env", "environment", "headers"];
 #[derive(Debug, Default)]
 pub(super) struct Redactor {
     numbers: HashMap<String, usize>,
-    /// The secrets that are looked for everywhere, with their masks.
-    known: Vec<(String, String)>,
+    /// The secrets that are looked for everywhere.
+    known: Known,
+    /// How often something became known.
+    learned: usize,
     /// Places where a secret was cut out so far.
     pub placed: u64,
 }
 
 impl Redactor {
-    /// How many secrets are looked for everywhere: if these become more, earlier messages may hold one.
-    pub(super) fn known(&self) -> usize {
-        self.known.len()
+    /// How often a secret became known that is looked for everywhere: if that is more, earlier messages may hold it.
+    pub(super) fn learned(&self) -> usize {
+        self.learned
     }
 
     /// Takes a text as a secret from now on; gives its mask.
     pub(super) fn learn(&mut self, secret: &str) -> String {
-        let number = self.number(secret);
-        let masked = mask(secret, number);
-        if secret.len() >= SHORTEST && !self.known.iter().any(|(known, _)| known == secret) {
-            let escaped = serde_json::to_string(secret).unwrap_or_default();
-            let encoded: String = url::form_urlencoded::byte_serialize(secret.as_bytes()).collect();
-            let mut spellings = vec![secret.to_owned(), escaped.trim_matches('"').to_owned(), encoded];
-            spellings.dedup();
-            self.known.extend(spellings.into_iter().map(|spelling| {
-                let masked = mask(&spelling, number);
-                (spelling, masked)
-            }));
+        let body = body_of(secret);
+        if body.len() < SHORTEST || self.known.masked(body).is_some() {
+            return self.mask_of(secret);
         }
-        masked
+        let number = self.number(body);
+        let masked = mask(body, number);
+        let escaped = serde_json::to_string(body).unwrap_or_default();
+        let escaped = escaped.get(1..escaped.len().max(2) - 1).unwrap_or_default();
+        let encoded: String = url::form_urlencoded::byte_serialize(body.as_bytes()).collect();
+        let mut new = self.known.add(body, masked.clone(), number);
+        for spelling in [escaped, &encoded] {
+            new |= spelling != body && self.known.add(spelling, mask(spelling, number), number);
+        }
+        // A private key stands in a numbered listing, and in a diff, line by line.
+        for line in key_lines(body) {
+            new |= self.known.add(&body[line.clone()], masked[line].to_owned(), number);
+        }
+        self.learned += usize::from(new);
+        self.mask_of(secret)
+    }
+
+    fn mask_of(&mut self, secret: &str) -> String {
+        let body = body_of(secret);
+        match self.known.masked(body) {
+            Some(masked) => secret.replacen(body, &masked, 1),
+            None => mask(secret, self.number(body)),
+        }
     }
 
     /// Cuts all secrets out of a message.
@@ -67,7 +81,11 @@ impl Redactor {
         self.without(text, None)
     }
 
+    /// The number of a secret: one that begins with another one that is known has that of it.
     fn number(&mut self, secret: &str) -> usize {
+        if let Some(number) = self.known.number_within(secret) {
+            return number;
+        }
         let next = self.numbers.len() + 1;
         *self.numbers.entry(secret.to_owned()).or_insert(next)
     }
@@ -78,44 +96,56 @@ impl Redactor {
         }
     }
 
-    fn look(&mut self, name: Option<&str>, value: &Value, progress: bool) {
+    fn look(&mut self, field: Option<Field<'_>>, value: &Value, progress: bool) {
         match value {
             Value::String(text) => {
-                if let Some(span) = named(name, text, progress) {
+                if let Some(span) = named(field, text, progress)
+                    && (field.is_some_and(|field| !field.above && names_one(field.name))
+                        || no_word(&text[span.clone()]))
+                {
                     self.learn(&text[span]);
                 }
                 self.look_at(text);
             }
-            Value::Array(items) => items.iter().for_each(|item| self.look(name, item, progress)),
+            Value::Array(items) => {
+                for (item, flag) in items.iter().zip(flags(items)) {
+                    self.look(flag.as_deref().map(Field::of_flag).or(field), item, progress);
+                }
+            }
             Value::Object(fields) => {
                 for (key, value) in fields {
                     self.look_at(key);
-                    self.look(Some(name_of(fields, key)), value, progress);
+                    self.look(Some(below(field, fields, key)), value, progress);
                 }
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
 
-    fn cut(&mut self, name: Option<&str>, value: &mut Value, progress: bool) {
+    fn cut(&mut self, field: Option<Field<'_>>, value: &mut Value, progress: bool) {
         match value {
             Value::String(text) => {
-                let span = named(name, text, progress);
+                let span = named(field, text, progress);
                 if let Some(without) = self.without(text, span) {
                     *text = without;
                 }
             }
             Value::Array(items) => {
-                for item in items {
-                    let name = name.filter(|_| !item.is_object());
-                    self.cut(name, item, progress);
+                let flags = flags(items);
+                for (item, flag) in items.iter_mut().zip(flags) {
+                    let field = field.filter(|field| !(item.is_object() && HIDDEN.contains(&field.name)));
+                    self.cut(flag.as_deref().map(Field::of_flag).or(field), item, progress);
                 }
             }
             Value::Object(fields) => {
-                let names: Vec<String> = fields.keys().map(|key| name_of(fields, key).to_owned()).collect();
+                let names: Vec<(String, bool)> = fields
+                    .keys()
+                    .map(|key| below(field, fields, key))
+                    .map(|field| (field.name.to_owned(), field.above))
+                    .collect();
                 // The schema of such an object is none.
-                let hidden = name.is_some_and(|name| HIDDEN.contains(&name)) && !fields.contains_key("type");
-                for (value, name) in fields.values_mut().zip(names) {
+                let hidden = field.is_some_and(|field| HIDDEN.contains(&field.name)) && !fields.contains_key("type");
+                for (value, (name, above)) in fields.values_mut().zip(names) {
                     match value {
                         Value::String(text) if hidden && !text.starts_with('$') && masks(text).is_empty() => {
                             let span = secret_of(&name, text).unwrap_or(0..text.len());
@@ -123,11 +153,11 @@ impl Redactor {
                                 *text = without;
                             }
                         }
-                        value => self.cut(Some(&name), value, progress),
+                        value => self.cut(Some(Field { name: &name, above }), value, progress),
                     }
                 }
                 // What its looks alone show needs more than the letters of a name.
-                let may = |key: &String| key.contains([':', '=', ' ']) || self.holds_known(key);
+                let may = |key: &String| key.contains([':', '=', ' ']) || !self.known.find(key).is_empty();
                 if fields.keys().any(may) {
                     *fields = std::mem::take(fields)
                         .into_iter()
@@ -139,18 +169,13 @@ impl Redactor {
         }
     }
 
-    fn holds_known(&self, text: &str) -> bool {
-        self.known.iter().any(|(secret, _)| text.contains(secret.as_str()))
-    }
-
-    /// A text without the secrets that are known, without those that it shows itself, and without what is in `span`.
+    /// A text without the secrets that are known and what they begin with, without those that it shows itself, and without
+    /// what is in `span`.
     fn without(&mut self, text: &str, span: Option<Range<usize>>) -> Option<String> {
+        let found = self.known.find(text);
         let mut spans: Vec<Range<usize>> = secrets(text);
         spans.extend(span);
-        for (secret, _) in self.known.iter().filter(|(secret, _)| secret.len() <= text.len()) {
-            let found = memchr::memmem::find_iter(text.as_bytes(), secret.as_bytes());
-            spans.extend(found.map(|at| at..at + secret.len()));
-        }
+        spans.extend(found.iter().map(|found| found.range.clone()));
         if spans.is_empty() {
             return None;
         }
@@ -162,17 +187,95 @@ impl Redactor {
                 _ => apart.push(span),
             }
         }
+        let known: HashMap<Range<usize>, String> = found.into_iter().map(|found| (found.range, found.masked)).collect();
         let mut without = text.to_owned();
         for span in apart {
             let secret = &text[span.clone()];
-            let known = self.known.iter().find(|(known, _)| known == secret).map(|(_, masked)| masked.clone());
-            let masked = known.unwrap_or_else(|| mask(secret, self.number(secret)));
+            let masked = known.get(&span).cloned().unwrap_or_else(|| self.mask_of(secret));
             self.placed += u64::from(masked != secret);
             // A mask has as many bytes as its secret, so that the places behind it stay.
             without.replace_range(span, &masked);
         }
         (without != text).then_some(without)
     }
+}
+
+/// A secret without the space and the line ends round it, also those that are written as `\n`.
+fn body_of(secret: &str) -> &str {
+    let written = ["\\r", "\\n"];
+    let mut body = secret.trim();
+    while let Some(less) = written.iter().find_map(|end| body.strip_prefix(end).or_else(|| body.strip_suffix(end))) {
+        body = less.trim();
+    }
+    body
+}
+
+/// The field that a value is in.
+#[derive(Debug, Clone, Copy)]
+struct Field<'a> {
+    name: &'a str,
+    /// Whether it is one further up, or an option before the value: then what could be a word is cut out there alone.
+    above: bool,
+}
+
+impl Field<'_> {
+    fn of_flag(name: &str) -> Field<'_> {
+        Field { name, above: true }
+    }
+}
+
+/// For each item of a list the option that stands before it, if that is one that is given a secret: `["--token", "..."]`.
+fn flags(items: &[Value]) -> Vec<Option<String>> {
+    let before = std::iter::once(None).chain(items.iter().map(Some));
+    let option = |(before, item): (Option<&Value>, &Value)| {
+        let value = item.as_str().filter(|value| !value.starts_with('-'))?;
+        flag(before?.as_str()?).filter(|_| !value.is_empty()).map(str::to_owned)
+    };
+    before.zip(items).map(option).collect()
+}
+
+/// The field that counts for the value of a field: one further up, if that is a secret's and its parts do not say what
+/// they are: `"authToken": { "value": "..." }`.
+fn below<'a>(above: Option<Field<'a>>, fields: &'a Map<String, Value>, key: &'a str) -> Field<'a> {
+    let own = name_of(fields, key);
+    match above {
+        Some(above) if names_secret(above.name) && !names_secret(own) && !is_telling(own) && !is_schema(fields) => {
+            Field { name: above.name, above: true }
+        }
+        _ => Field { name: own, above: false },
+    }
+}
+
+/// Whether an object says what a value has to be (JSON schema), and has none itself.
+fn is_schema(fields: &Map<String, Value>) -> bool {
+    let types = ["string", "object", "array", "number", "integer", "boolean", "null"];
+    match fields.get("type") {
+        Some(Value::String(name)) => types.contains(&name.as_str()),
+        Some(Value::Array(_)) => true,
+        _ => ["$ref", "anyOf", "oneOf", "allOf", "enum"].iter().any(|key| fields.contains_key(*key)),
+    }
+}
+
+/// The lines of a private key (byte ranges), also where line ends are written as `\n`; those that could be something else
+/// are none.
+fn key_lines(secret: &str) -> Vec<Range<usize>> {
+    let is_key = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
+    let (mut lines, mut from) = (Vec::new(), 0);
+    for line in secret.split(['\n', '\r', '\\']) {
+        // The letter of `\n` is none of the key's.
+        let written = usize::from(from > 0 && secret.as_bytes()[from - 1] == b'\\');
+        let at = from + written.min(line.len())..from + line.len();
+        let part = &secret.as_bytes()[at.clone()];
+        let mixed = part.iter().any(u8::is_ascii_digit) && part.iter().any(u8::is_ascii_alphabetic);
+        if part.iter().all(|byte| is_key(*byte)) && (part.len() >= 16 || part.len() >= SHORTEST && mixed) {
+            lines.push(at);
+        }
+        from += line.len() + 1;
+    }
+    if lines.len() == 1 && lines[0] == (0..secret.len()) {
+        lines.clear();
+    }
+    lines
 }
 
 /// The name that counts for the value of a field: in `{ "name": "Authorization", "value": "..." }` it is another field.
@@ -185,9 +288,9 @@ fn name_of<'a>(fields: &'a Map<String, Value>, key: &'a str) -> &'a str {
     }
 }
 
-fn named(name: Option<&str>, text: &str, progress: bool) -> Option<Range<usize>> {
-    let name = name.filter(|name| !(progress && *name == "token"))?;
-    secret_of(name, text)
+fn named(field: Option<Field<'_>>, text: &str, progress: bool) -> Option<Range<usize>> {
+    let field = field.filter(|field| !(progress && field.name == "token"))?;
+    secret_of(field.name, text)
 }
 
 #[cfg(test)]
@@ -238,6 +341,76 @@ mod tests {
             } else {
                 assert!(!got.to_string().contains("d12"), "{got}");
             }
+        }
+    }
+
+    #[test]
+    fn options_and_parts_of_secrets_are_cut_out() {
+        for (message, expected) in [
+            (
+                json!({ "mcp": { "servers": { "a": { "args": ["--token", "hunter2", "--port", "80"] } } } }),
+                json!({ "mcp": { "servers": { "a": { "args": ["--token", "rd1____", "--port", "80"] } } } }),
+            ),
+            (json!(["--api-key", "abc12345", "x abc12345"]), json!(["--api-key", "rd1_____", "x rd1_____"])),
+            // A word may be anything elsewhere.
+            (json!(["--password", "required", "required"]), json!(["--password", "rd1_____", "required"])),
+            (json!(["--token", "--verbose", "--token-file"]), json!(["--token", "--verbose", "--token-file"])),
+            (
+                json!({ "apiKeys": ["abc12345"], "secrets": ["words"] }),
+                json!({ "apiKeys": ["rd1_____"], "secrets": ["words"] }),
+            ),
+            (
+                json!({ "authToken": { "value": "hunter2", "type": "bearer" } }),
+                json!({ "authToken": { "value": "rd1____", "type": "bearer" } }),
+            ),
+            (json!({ "password": { "a": ["hunter2"] } }), json!({ "password": { "a": ["rd1____"] } })),
+            (
+                json!({ "password": { "type": "string", "minimum": "hunter2" } }),
+                json!({ "password": { "type": "string", "minimum": "hunter2" } }),
+            ),
+        ] {
+            assert_eq!(redacted(&message), expected);
+        }
+    }
+
+    #[test]
+    fn a_numbered_listing_keeps_its_numbers() {
+        let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nBKcwggSjAgEAAoIBAQC7Zx0123456789\nab0=\n";
+        let head = format!("-----BEGIN {} KEY-----", "PRIVATE");
+        let document = format!("a\n{head}\n{body}-----END\nb\n");
+        let numbered = (1..).zip(document.lines());
+        let listing = numbered.fold(String::new(), |all, (at, line)| all + &format!("{at}\t{line}\n"));
+        let expected = [
+            "1\ta",
+            &format!("2\t{head}"),
+            "3\tredacted1_______________________",
+            "4\t________________________________",
+            "5\t____",
+            "6\t-----END",
+        ];
+        // Whether the document was seen before, and whether the end of the key is shown, does not matter.
+        for (seen, lines) in [(true, 6), (true, 4), (false, 6), (false, 4)] {
+            let mut redactor = Redactor::default();
+            if seen {
+                let mut opened = json!(document);
+                redactor.message(&mut opened);
+                assert_eq!(opened.as_str().unwrap().lines().nth(2), Some(&expected[2][2..]));
+            }
+            let shown: String = listing.split_inclusive('\n').take(lines).collect();
+            let mut message = json!([shown, json!({ "text": shown }).to_string()]);
+            redactor.message(&mut message);
+            let text = message[0].as_str().unwrap();
+            for (at, (line, expected)) in text.lines().zip(expected).enumerate() {
+                if seen && at != 4 {
+                    assert_eq!(line, expected);
+                }
+                assert_eq!(line.split_once('\t').unwrap().0, expected.split_once('\t').unwrap().0, "{text}");
+                assert_eq!(line.len(), expected.len());
+            }
+            for secret in ["MIIE", "BKcw"] {
+                assert!(!message.to_string().contains(secret), "{message}");
+            }
+            assert!(message[1].as_str().unwrap().contains("\\n4\\t"), "{message}");
         }
     }
 

@@ -20,6 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// And so many times as long as it took when it was recorded.
 const SLOWER: u32 = 3;
 
+/// Nobody waits longer, whatever the recording says.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// Frames that are shown on each side of a difference.
 const AROUND: usize = 3;
 
@@ -177,7 +180,7 @@ async fn play(
 /// How long a frame is waited for: it took some time when it was recorded.
 fn patience(frames: &[Frame], at: usize) -> Duration {
     let before = frames[..at].iter().rev().find(|frame| frame.dir == Dir::In).map_or(0, |frame| frame.ms);
-    PATIENCE + Duration::from_millis(frames[at].ms.saturating_sub(before)) * SLOWER
+    (PATIENCE + Duration::from_millis(frames[at].ms.saturating_sub(before)) * SLOWER).min(LONGEST)
 }
 
 fn framed(message: &Value, out: &mut Vec<u8>) {

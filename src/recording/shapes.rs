@@ -18,9 +18,47 @@ const SHAPES: &[(&str, bool)] = &[
     (r#"://[^\s/:@"'<>]*:([^\s/@"'<>]+)@"#, false),
     (r#"://([^\s/:@"'<>]{16,})@"#, true),
     (r#"(?i)[?&](?:sig|signature|key|auth|code|x-amz-signature|x-amz-security-token)=([^&\s"'<>]{8,})"#, true),
+    // Options of commands.
+    (
+        r#"(?i)(?:^|[\s"'\[,])--?(?:[a-z0-9]+[-_])*(?:token|password|passwd|passphrase|secret|api[-_]?key|access[-_]key)=["']?([^\s"'$<{(,;][^\s"',;]{3,})"#,
+        false,
+    ),
+    (
+        r#"(?i)(?:^|[\s"'])--(?:[a-z0-9]+[-_])*(?:token|password|passwd|passphrase|secret|api[-_]?key|access[-_]key)\s+["']?([^\s"'$<{(,;-][^\s"',;]{3,})"#,
+        true,
+    ),
+    (
+        r#"\b(?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump)\s(?:[^\n|;]*?\s)?-p["']?([^\s"'$<{(-][^\s"']{3,})"#,
+        false,
+    ),
+    (
+        r#"\b(?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump)\s(?:[^\n|;]*?\s)?--password\s+["']?([^\s"'$<{(-][^\s"']{3,})"#,
+        true,
+    ),
+    (r#"\bcurl\s(?:[^\n|;]*?\s)?(?:-u|--user)[ =]?["']?[^\s:"'$<{(]+:([^\s"'$<{(]+)"#, false),
+    // The same as neighbours in a list, and the value of an object, in a text.
+    (
+        r#"["']--?(?:[a-z0-9]+[-_])*(?:token|password|passwd|passphrase|secret|api[-_]?key|access[-_]key)\s*["']\s*,\s*["']([^\s"'$<{(-][^\s"']{3,})\s*["']"#,
+        false,
+    ),
+    (
+        r#"(?i)\b(?:[a-z0-9]+[-_]?)*(?:token|password|secret|api[-_]?key)\s*["']?\s*[:=]\s*\{[^{}]*?\bvalue\s*["']?\s*[:=]\s*["']([^\s"'$<{(][^\s"']{3,})\s*["']"#,
+        false,
+    ),
+    (r#"\bsshpass\s+-p\s*["']?([^\s"'$<{(]{4,})"#, false),
+    // Of netrc.
+    (r"\b(?:machine\s+\S+|default)\s+login\s+\S+\s+password\s+(\S+)", false),
+    (r"(?m)^[ \t]*password[ \t]+(\S{4,})[ \t]*$", true),
     // A JSON web token.
     (r"\b(eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,})", false),
 ];
+
+/// Several in a list, each of which is one.
+static LISTS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"(?i)(?:api|access)[-_]?keys\s*["']?\s*[:=]\s*\[([^\[\]]{4,4096})\]"#).ok());
+
+/// What is quoted.
+static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"["']([^\s"'$<{(][^\s"']{3,})\s*["']"#).ok());
 
 static COMPILED: LazyLock<Vec<(Regex, bool)>> = LazyLock::new(|| {
     SHAPES.iter().filter_map(|(shape, strict)| Regex::new(shape).ok().map(|regex| (regex, *strict))).collect()
@@ -39,8 +77,36 @@ pub(super) fn secrets(text: &str) -> Vec<Range<usize>> {
     if text.contains('\\') {
         spans.extend(looks(&unescaped(text)));
     }
+    let numbered = COLUMN.as_ref().filter(|column| column.is_match(text));
+    if let Some(column) = numbered {
+        // The head of a private key shows what the lines below it are, whatever their numbers are.
+        let plain =
+            column.replace_all(text, |found: &regex::Captures<'_>| format!("\n{}", "\t".repeat(found[0].len() - 1)));
+        spans.extend(looks(&plain));
+        spans = spans.into_iter().flat_map(|span| between(column, text, span)).collect();
+    }
     spans.retain(|span| !span.is_empty() && !is_mask(&text[span.clone()]));
     spans
+}
+
+/// Where a line of a numbered listing begins, with its number.
+static COLUMN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?:\r?\n|\\n) *\d+(?:\t|\\t|\u{2192})").ok());
+
+/// The parts of a span between the numbers of lines.
+fn between(column: &Regex, text: &str, span: Range<usize>) -> Vec<Range<usize>> {
+    let mut parts = Vec::new();
+    let mut from = span.start;
+    // The number of the last line may end behind the span.
+    for found in column.find_iter(text).filter(|found| found.start() < span.end && found.end() > span.start) {
+        if found.start() > from {
+            parts.push(from..found.start());
+        }
+        from = found.end();
+    }
+    if from < span.end {
+        parts.push(from..span.end);
+    }
+    parts
 }
 
 /// The text with escaped quotes and line ends as they are meant, every byte in its place.
@@ -69,7 +135,72 @@ fn looks(text: &str) -> Vec<Range<usize>> {
         };
         spans.extend(groups.filter(|secret| fits(secret.as_str())).map(|secret| secret.range()));
     }
+    if let (Some(lists), Some(quoted)) = (&*LISTS, &*QUOTED) {
+        for list in lists.captures_iter(text).filter_map(|found| found.get(1)) {
+            let items = quoted.captures_iter(list.as_str()).filter_map(|found| found.get(1));
+            spans.extend(items.map(|item| list.start() + item.start()..list.start() + item.end()));
+        }
+    }
     spans
+}
+
+/// Names of parts of a secret that only tell about it.
+const TELLING: &[&str] = &[
+    "type",
+    "kind",
+    "name",
+    "title",
+    "description",
+    "message",
+    "scheme",
+    "format",
+    "env",
+    "file",
+    "path",
+    "uri",
+    "url",
+    "command",
+    "expires",
+    "expiresAt",
+    "expiry",
+    "created",
+    "createdAt",
+    "$ref",
+    "id",
+];
+
+/// Whether a field within one of a secret's only tells about it.
+pub(super) fn is_telling(name: &str) -> bool {
+    TELLING.contains(&name)
+}
+
+/// Whether a value can be no plain word or name, nor several.
+pub(super) fn no_word(value: &str) -> bool {
+    let sign = |c: char| !(c.is_alphabetic() || c.is_whitespace() || matches!(c, '-' | '_' | '.' | ',' | '/' | ':'));
+    value.contains(sign)
+}
+
+/// The name of an option of a command that is given a secret: `token` of `--token`.
+pub(super) fn flag(word: &str) -> Option<&str> {
+    let name = word.strip_prefix("--").or_else(|| word.strip_prefix('-'))?;
+    (names_one(name) && !name.contains(['=', ' '])).then_some(name)
+}
+
+/// Whether a field is one of a secret's by its name, or of several (`apiKeys`).
+pub(super) fn names_secret(name: &str) -> bool {
+    names_one(name) || name.strip_suffix('s').is_some_and(names_one)
+}
+
+/// Whether a field is the one of a secret by its name.
+pub(super) fn names_one(name: &str) -> bool {
+    let spelled: String = name.chars().fold(String::new(), |mut spelled, c| {
+        if c.is_uppercase() && spelled.ends_with(char::is_lowercase) {
+            spelled.push('_');
+        }
+        spelled.push(c);
+        spelled
+    });
+    !HARMLESS.contains(&name) && (names_credential(name) || names_credential(&spelled))
 }
 
 /// Fields that end like names of secrets and hold none.
@@ -78,14 +209,10 @@ const HARMLESS: &[&str] = &["workDoneToken", "partialResultToken"];
 /// Where the value of a field is a secret because of its name (a byte range), whatever it looks like; one that only says
 /// where the secret is to be found (`${TOKEN}`) is none.
 pub(super) fn secret_of(name: &str, value: &str) -> Option<Range<usize>> {
-    let spelled: String = name.chars().fold(String::new(), |mut spelled, c| {
-        if c.is_uppercase() && spelled.ends_with(char::is_lowercase) {
-            spelled.push('_');
-        }
-        spelled.push(c);
-        spelled
-    });
-    if HARMLESS.contains(&name) || !(names_credential(name) || names_credential(&spelled)) {
+    // What is called tokens or secrets may be words.
+    let words = || name.to_ascii_lowercase().ends_with("tokens") || name.to_ascii_lowercase().ends_with("secrets");
+    let fits = || !words() || value.len() >= SHORTEST && no_word(value);
+    if !(names_one(name) || names_secret(name) && fits()) {
         return None;
     }
     let trimmed = value.trim();
@@ -109,6 +236,7 @@ mod tests {
     #[test]
     fn every_shape_is_one() {
         assert_eq!(COMPILED.len(), SHAPES.len());
+        assert!(LISTS.is_some() && QUOTED.is_some() && COLUMN.is_some());
     }
 
     #[test]
@@ -129,6 +257,20 @@ mod tests {
             ),
             ("file:///home/me/a.rs:12:5 and user@host", vec![]),
             ("Bearer redacted1____", vec![]),
+            ("x --token=hunter2 --password 'hunter3' --token-file a1", vec!["hunter2", "hunter3"]),
+            ("use --token to pass one, or --password words", vec![]),
+            ("mysql -h db -uroot -phunter2 x", vec!["hunter2"]),
+            ("mysql -u root --password hunter2", vec!["hunter2"]),
+            ("mkdir -phunter2", vec![]),
+            (r#"args = ["--token", "hunter2", "--port", "8080"]"#, vec!["hunter2"]),
+            (r#"{"a":"[\"--api-key\", \"hunter2\"]"}"#, vec!["hunter2"]),
+            (r#"{ "apiKeys": ["hunter2", "hunter3"], "keys": ["hunter4"] }"#, vec!["hunter2", "hunter3"]),
+            (r#"{ "authToken": { "type": "bearer", "value": "hunter2" }, "value": "hunter3" }"#, vec!["hunter2"]),
+            ("sshpass -p hunter2 ssh h; sshpass -p $PASS ssh -p 22 h", vec!["hunter2"]),
+            ("curl -s -u me:hunter2 https://e.org", vec!["hunter2"]),
+            ("machine e.org login me password hunter", vec!["hunter"]),
+            ("machine e.org\n  login me\n  password hunter2\n", vec!["hunter2"]),
+            ("password required\npassword checks come later2", vec![]),
             (r#"{"a":"\"password\": \"hunter2secret\",\nb"}"#, vec!["hunter2secret"]),
         ] {
             let mut found: Vec<&str> = secrets(text).into_iter().map(|at| &text[at]).collect();
@@ -150,6 +292,9 @@ mod tests {
             ("Authorization", "Bearer abc", Some("abc")),
             ("Authorization", "Bearer", Some("Bearer")),
             ("workDoneToken", "abc", None),
+            ("apiKeys", "abc", Some("abc")),
+            ("tokens", "abcdefghi", None),
+            ("tokens", "abcdefgh1", Some("abcdefgh1")),
             ("name", "abc", None),
         ] {
             assert_eq!(secret_of(name, value).map(|at| &value[at]), secret, "{name}: {value}");

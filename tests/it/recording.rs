@@ -301,3 +301,64 @@ fn secrets_are_not_in_a_recording_and_it_comes_again() {
     let replayed = paused(replayed(&recording));
     assert_eq!(replayed.outcome, Outcome::Same, "{replayed:#?}");
 }
+
+/// A token, put together here, so that no text of this repository is one.
+fn token() -> String {
+    let alphabet: Vec<char> = ('A'..='Z').chain('0'..='9').collect();
+    let body: String = (0..36).map(|at: usize| alphabet[(at * at * 5 + at * 7) % 36]).collect();
+    format!("ghp_{body}")
+}
+
+/// What is left of a recording of these frames of the editor's, as the file has it at the end.
+fn recorded(messages: &[Value]) -> String {
+    let lines = Lines::default();
+    let recorder = Recorder::start(head(), lines.clone(), Arc::new(SystemClock), |why| panic!("{why}")).unwrap();
+    paused(async {
+        let bytes: Vec<u8> = messages.iter().flat_map(|message| framed(&message.to_string())).collect();
+        let (mut input, _output) = recorder.tap(std::io::Cursor::new(bytes), tokio::io::sink());
+        tokio::io::copy(&mut input, &mut tokio::io::sink()).await.unwrap();
+    });
+    assert!(recorder.finish(0));
+    lines.0.lock().unwrap().clone()
+}
+
+fn full(text: &str) -> Value {
+    let params = json!({ "textDocument": { "uri": URI, "version": 1 }, "contentChanges": [{ "text": text }] });
+    json!({ "method": "textDocument/didChange", "params": params })
+}
+
+#[test]
+fn a_secret_that_is_typed_in_whole_texts_is_cut_out_of_all_of_them() {
+    let secret = token();
+    for before in ["t = ", "API_KEY=", "x: \""] {
+        let frames: Vec<Value> = (1..=secret.len()).map(|len| full(&format!("{before}{}", &secret[..len]))).collect();
+        let text = recorded(&frames);
+        assert!(!text.contains(&secret[..8]), "{text}");
+        assert!(text.contains(&secret[..7]), "{text}");
+        // Every frame has the text that it had, but for its letters.
+        let recording = Recording::read(&text).unwrap();
+        for (frame, sent) in recording.frames.iter().zip(&frames) {
+            let Content::Message(message) = &frame.content else { continue };
+            let text = |message: &Value| message["params"]["contentChanges"][0]["text"].as_str().unwrap().to_owned();
+            assert_eq!(text(message).len(), text(sent).len());
+            assert!(text(message).starts_with(before));
+        }
+    }
+}
+
+#[test]
+fn parts_of_a_secret_that_were_shown_before_it_was_whole_are_cut_out() {
+    let secret = token();
+    let result = |text: String| json!({ "id": 1, "result": { "content": [{ "type": "text", "text": text }] } });
+    let saved = json!({ "method": "textDocument/didSave", "params": { "textDocument": { "uri": URI }, "text": &secret[..36] } });
+    let edit = json!({ "file_path": "a", "old_string": &secret[..35], "new_string": secret });
+    let text = recorded(&[
+        result(format!("1\tt = {}\n", &secret[..26])),
+        json!({ "id": 2, "result": { "text": &secret[..36] } }),
+        result(format!("a.txt:1:{}", &secret[..31])),
+        saved,
+        json!({ "id": 3, "method": "ropewalk/callTool", "params": { "name": "edit", "arguments": edit } }),
+        result(json!({ "text": &secret[..20] }).to_string()),
+    ]);
+    assert!(!text.contains(&secret[..8]), "{text}");
+}

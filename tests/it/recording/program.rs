@@ -212,9 +212,115 @@ async fn what_is_there_is_not_recorded_over() {
     assert_eq!(place.recording().head.command, "call");
     let (code, out, err) = place.replay(&[]).await;
     assert_eq!(code, 0, "{out}{err}");
-    let (code, _, err) = place.run(&["--record", "x", "tools"]).await;
-    assert_eq!(code, 2, "{err}");
-    assert!(!Path::new("x").exists() && err.contains("--record is for serve, try and call"), "{err}");
+    // What is no regular file is not, whatever is said.
+    let link = place.file.with_file_name("link");
+    std::os::unix::fs::symlink("a.recording", &link).unwrap();
+    let device = Path::new("/dev/null").to_owned();
+    for (file, words) in [
+        (link, "is a link, which"),
+        (place.folder.clone(), "is a folder, which"),
+        (device, "is no regular file, which"),
+    ] {
+        for force in [&["--record-force"][..], &[]] {
+            let record = ["--record", file.to_str().unwrap()];
+            let (code, _, err) = place.run(&[&record, force, &read[..]].concat()).await;
+            assert_eq!(code, 2);
+            assert!(err.contains(words) && !err.contains("--record-force"), "{err}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn only_what_has_a_sidecar_for_an_editor_is_recorded() {
+    let place = Place::new();
+    let new = place.file.to_str().unwrap();
+    let read = ["call", "read", "{\"file_path\":\"a.txt\"}", "--root", place.folder.to_str().unwrap()];
+    let (code, out, err) = place.run(&[&read[..], &["--record", new]].concat()).await;
+    assert_eq!((code, place.recording().head.command.as_str()), (0, "call"), "{out}{err}");
+    std::fs::remove_file(new).unwrap();
+    for (words, why) in [
+        (&["--record", new, "tools"][..], "--record is for serve, try and call"),
+        (&["--record", new, "mcp"], "--record is for serve, try and call"),
+        (&["mcp", "--record", new], "unexpected argument '--record'"),
+        (&["--record", new, "serve", "--record", new], "--record is given twice"),
+        (&["serve", "--record-force"], "--record <FILE>"),
+    ] {
+        let (code, _, err) = place.run(words).await;
+        assert!(code == 2 && err.contains(why), "{words:?}: {err}");
+    }
+    assert!(!place.file.exists());
+    for (command, counts) in [
+        (&[][..], true),
+        (&["serve"], true),
+        (&["try"], true),
+        (&["call"], true),
+        (&["mcp"], false),
+        (&["run"], false),
+        (&["replay"], false),
+        (&["tools"], false),
+        (&["doctor"], false),
+    ] {
+        let (code, out, err) = place.run(&[command, &["--help"]].concat()).await;
+        assert_eq!((code, out.contains("--record <FILE>")), (0, counts), "{command:?}: {out}{err}");
+        assert!(!out.starts_with("What "), "{out}");
+    }
+}
+
+#[tokio::test]
+async fn a_folder_that_only_the_recording_names_is_not_read() {
+    let place = Place::new();
+    let mut binary = place.start(json!({})).await;
+    call(&mut binary, 1, "read", json!({ "file_path": "a.txt" })).await;
+    leave(&mut binary).await;
+    let elsewhere = tempfile::tempdir().unwrap();
+    let folder = place.folder.to_str().unwrap();
+    let mut command = place.command();
+    command.current_dir(elsewhere.path()).args(["replay", place.file.to_str().unwrap()]);
+    let output = command.output().await.unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(err.contains(&format!("the folder {folder}, which is not below")) && err.contains("--root"), "{err}");
+    let output = command.args(["--root", folder]).output().await.unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    // A link that is here and leads elsewhere is no folder that is here.
+    std::fs::rename(&place.folder, elsewhere.path().join("w")).unwrap();
+    std::os::unix::fs::symlink(elsewhere.path().join("w"), &place.folder).unwrap();
+    let (code, _, err) = place.replay(&[]).await;
+    assert_eq!(code, 2);
+    assert!(err.contains("which is not below"), "{err}");
+
+    let text = std::fs::read_to_string(&place.file).unwrap();
+    let (head, frames) = text.split_once('\n').unwrap();
+    let mut head: Value = serde_json::from_str(head).unwrap();
+    for other in ["ssh://host/w", "file://host/w", "w", ""] {
+        head["folders"] = json!([other]);
+        std::fs::write(&place.file, format!("{head}\n{frames}")).unwrap();
+        let (code, _, err) = place.replay(&[]).await;
+        assert_eq!(code, 2);
+        assert!(err.contains(&format!("the folder {other:?}, which is no file: URI")), "{err}");
+    }
+}
+
+#[tokio::test]
+async fn a_recording_with_a_private_key_comes_again() {
+    let place = Place::new();
+    let key = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nBKcwggSjAgEAAoIBAQC7Zx0123456789\nab0=\n";
+    let key = format!("-----BEGIN {0} KEY-----\n{key}-----END {0} KEY-----\n", "PRIVATE");
+    std::fs::write(place.folder.join("b.txt"), format!("x\n{key}y\n")).unwrap();
+    let mut binary = place.start(json!({})).await;
+    // From the disk, and from a document that is masked in the recording.
+    call(&mut binary, 1, "read", json!({ "file_path": "b.txt" })).await;
+    let uri = format!("file://{}/c.txt", place.folder.display());
+    let document = json!({ "uri": uri, "languageId": "text", "version": 1, "text": format!("z\n{key}") });
+    binary.notify("textDocument/didOpen", json!({ "textDocument": document })).await;
+    call(&mut binary, 2, "read", json!({ "file_path": "c.txt" })).await;
+    call(&mut binary, 3, "read", json!({ "file_path": "b.txt", "limit": 4 })).await;
+    leave(&mut binary).await;
+    let text = std::fs::read_to_string(&place.file).unwrap();
+    assert!(!text.contains("MIIEvQIB") && !text.contains("BKcwggSj"), "{text}");
+    assert!(text.contains("\\n3\\tredacted") || text.contains("\\n3\\trd"), "{text}");
+    let (code, out, err) = place.replay(&[]).await;
+    assert_eq!(code, 0, "{out}{err}");
 }
 
 #[tokio::test]

@@ -280,7 +280,7 @@ end
 --- Whether `vim.ui.select` is Neovim's own: a list without what is to be decided, and the window does better.
 ---@return boolean
 function M.is_own_select()
-  return debug.getinfo(vim.ui.select, 'S').source:match('[/\\]vim[/\\]ui%.lua$') ~= nil
+  return require('ropewalk.review.say').is_from(vim.ui.select, '[/\\]vim[/\\]ui%.lua$')
 end
 
 --- Asks about one call and waits for the answer.

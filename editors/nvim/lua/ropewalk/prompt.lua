@@ -5,6 +5,7 @@
 --- they pause, and what of them was text for Insert mode goes into the text once the question is gone.
 
 local await = require('ropewalk.await')
+local busy = require('ropewalk.busy')
 local events = require('ropewalk.events')
 local layout = require('ropewalk.prompt.layout')
 local rpc = require('ropewalk.rpc')
@@ -48,12 +49,20 @@ Turn.__index = Turn
 ---@type ropewalk.Turn[]
 local queue = {}
 
+--- Whether a macro is recorded or runs, or keys of a mapping wait behind what runs now: they would be taken for
+--- answers, and answers for a part of the macro.
+---@return boolean
+local function has_keys()
+  return vim.fn.reg_recording() ~= '' or vim.fn.reg_executing() ~= '' or vim.fn.getchar(1) ~= 0
+end
+
 --- Whether the editor is between two keys in a mode that a window can come up in and that can be gone back to.
 ---@return boolean
 local function is_ready()
   local mode = api.nvim_get_mode()
   local plain = mode.mode:match('^nt?$') or mode.mode:match('^[iR][cxv]*$') or mode.mode:match('^[vVsSt\22\19]$')
-  return plain ~= nil and not mode.blocking and vim.fn.getcmdwintype() == ''
+  local is_between = plain ~= nil and not mode.blocking and vim.fn.getcmdwintype() == ''
+  return is_between and not has_keys() and not busy.is_in_block()
 end
 
 --- Runs `start` with a function that goes on with the turn, and waits for that. Going on twice does nothing.
@@ -77,6 +86,9 @@ end
 function Turn:ready()
   if is_ready() or self.cancelled then
     return
+  end
+  if vim.fn.reg_recording() ~= '' then
+    require('ropewalk.review.say').say('a question waits until the macro is recorded')
   end
   local timer = assert(vim.uv.new_timer())
   self:await(function(resume)

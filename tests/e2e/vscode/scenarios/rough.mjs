@@ -1,0 +1,41 @@
+// What an agent meets that is not meant for it, and what it does at the wrong moment.
+
+import assert from 'node:assert/strict';
+import { chmodSync } from 'node:fs';
+import path from 'node:path';
+
+import { call, text } from '../agent.mjs';
+
+const SHELF = 'alpha\nbeta\ngamma\n';
+
+const done = (result) => assert.equal(result.status, 'ok', text(result));
+
+/** An error that tells the model why. */
+function refused(result, words) {
+  assert.equal(result.status, 'error', text(result));
+  assert.equal(result.error.kind, 'conflict', text(result));
+  assert.match(text(result), words);
+}
+
+export async function what_a_setting_makes_read_only_takes_no_edits(play) {
+  const files = { 'kept/whole.txt': SHELF, 'kept/open.txt': SHELF, 'free.txt': SHELF, 'locked.txt': SHELF };
+  const settings = {
+    'files.readonlyInclude': { '**/kept/**': true, 'free.txt': false },
+    'files.readonlyExclude': { 'kept/open.txt': true },
+    'files.readonlyFromPermissions': true,
+  };
+  const folder = play.folder(files);
+  chmodSync(path.join(folder, 'locked.txt'), 0o444);
+  const code = await play.open({}, { folder, settings });
+  // Each is open, and only the last one is on the screen.
+  for (const name of ['kept/whole.txt', 'locked.txt', 'kept/open.txt', 'free.txt']) {
+    await code.run((vscode, _pane, uri) => vscode.window.showTextDocument(vscode.Uri.parse(uri), { preview: false }), code.uri(name));
+  }
+  const change = (name) => call(code, 'edit', { file_path: `${folder}/${name}`, old_string: 'beta', new_string: 'BETA' });
+  refused(await change('kept/whole.txt'), /files\.readonlyInclude/);
+  refused(await change('locked.txt'), /files\.readonlyFromPermissions/);
+  assert.equal((await code.document(code.uri('kept/whole.txt'))).text, SHELF);
+  assert.equal((await code.document(code.uri('locked.txt'))).text, SHELF);
+  done(await change('kept/open.txt'));
+  done(await change('free.txt'));
+}

@@ -147,6 +147,7 @@ scenarios! { review:
 }
 
 scenarios! { rough:
+    a_question_that_comes_next_does_not_cover_what_is_typed_into,
     what_a_setting_makes_read_only_takes_no_edits,
 }
 

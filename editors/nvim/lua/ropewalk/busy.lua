@@ -16,8 +16,8 @@ local END_MS = 300
 --- How often is looked whether they are (ms).
 local LOOK_MS = 20
 
---- The buffer in whose block of lines is inserted: what is typed comes into the other lines at the end of Insert mode, by
---- their numbers.
+--- The buffer in whose block of lines is inserted: what is typed comes into the other lines at the end of Insert mode,
+--- by their numbers.
 ---@type integer?
 local block_in
 
@@ -53,8 +53,8 @@ local function reason_of(bufnr)
   end
 end
 
---- Whether completion is on in this buffer: accepting or changing a choice takes away text at a place that was noted when
---- it began.
+--- Whether completion is on in this buffer: accepting or changing a choice takes away text at a place that was noted
+--- when it began.
 ---@param bufnr integer
 ---@return boolean
 local function is_completing(bufnr)
@@ -87,8 +87,8 @@ local function wait(patience_ms, is_through)
   timer:close()
 end
 
---- Gives the user a moment to be through with what an edit of the buffer would break. Completion that is on after that is
---- ended with the text as it is.
+--- Gives the user a moment to be through with what an edit of the buffer would break. Completion that is on after that
+--- is ended with the text as it is. Waits only in a coroutine.
 ---@param bufnr integer
 ---@return string? reason why the buffer is not to be edited now
 function M.settle(bufnr)

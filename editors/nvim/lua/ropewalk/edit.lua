@@ -1,5 +1,7 @@
 --- `workspace/applyEdit`: the edit of one document, at exactly its version, as one undo step. Answers truthfully.
 
+local busy = require('ropewalk.busy')
+local rpc = require('ropewalk.rpc')
 local sync = require('ropewalk.sync')
 local text = require('ropewalk.text')
 
@@ -233,9 +235,13 @@ function M.handle(params, client_id)
   if not document then
     return refuse('the document is not open: ' .. tostring(change.textDocument.uri))
   end
-  local reason = require('ropewalk.busy').settle(document.bufnr)
-  if document.closed then
-    return refuse('the document was closed: ' .. tostring(change.textDocument.uri))
+  local cancelled = false
+  rpc.on_cancel(params, function()
+    cancelled = true
+  end)
+  local reason = busy.settle(document.bufnr)
+  if cancelled or document.closed then
+    return refuse(cancelled and 'it was taken back' or 'the document was closed: ' .. document.uri)
   end
   reason = reason or M.apply(document, version, change.edits or {})
   if reason then

@@ -1,5 +1,5 @@
---- What comes at the wrong moment, and what others do that nobody expects: edits and questions in the middle of keys that
---- belong together, plugins that replace functions of Neovim's, functions of the user that fail.
+--- What comes at the wrong moment, and what others do that nobody expects: edits and questions in the middle of keys
+--- that belong together, plugins that replace functions of Neovim's, functions of the user that fail.
 
 local S = {}
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { chmodSync } from 'node:fs';
 import path from 'node:path';
 
-import { call, text } from '../agent.mjs';
+import { begin, call, ended, request, text, waits } from '../agent.mjs';
 
 const SHELF = 'alpha\nbeta\ngamma\n';
 
@@ -38,4 +38,25 @@ export async function what_a_setting_makes_read_only_takes_no_edits(play) {
   assert.equal((await code.document(code.uri('locked.txt'))).text, SHELF);
   done(await change('kept/open.txt'));
   done(await change('free.txt'));
+}
+
+export async function a_question_that_comes_next_does_not_cover_what_is_typed_into(play) {
+  const code = await play.open({ 'left.txt': '', 'right.txt': '' });
+  await code.open('left.txt');
+  const ask = (callId) => begin(code, callId, 'bash', { command: `printf ${callId}`, description: 'Ask' }, { sessionId: callId });
+  await ask('first');
+  await code.frame('printf first');
+  // The person goes on in the group of the page, before which their file is now.
+  await code.command('View: Focus Second Editor Group');
+  await code.open('right.txt');
+  await ask('second');
+  await code.type('before ');
+  await request(code, 'ropewalk/cancel', { sessionId: 'first', callId: 'first' });
+  await ended(code, 'first');
+  await code.frame('printf second');
+  await code.type('after');
+  await code.until('what was typed', async () => (await code.document(code.uri('right.txt')))?.text === 'before after');
+  assert.equal(await waits(code, 'second'), true);
+  await request(code, 'ropewalk/cancel', { sessionId: 'second', callId: 'second' });
+  await ended(code, 'second');
 }

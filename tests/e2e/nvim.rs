@@ -248,6 +248,7 @@ scenarios! { review:
 
 scenarios! { rough:
     a_command_that_shows_its_outcome_keeps_edits_off,
+    a_list_that_comes_late_takes_no_keys,
     a_macro_answers_no_question,
     a_question_waits_until_a_macro_is_recorded,
     a_relative_root_is_the_folder_it_names,
@@ -255,6 +256,7 @@ scenarios! { rough:
     a_selection_stays_on_its_text_through_an_edit,
     a_sidecar_comes_back_where_nothing_can_be_said,
     an_edit_above_completion_waits_for_the_choice,
+    an_edited_proposal_that_is_refused_is_not_lost,
     another_client_of_the_same_name_is_left_alone,
     characters_that_the_encoding_of_a_file_lacks_are_not_saved,
     completion_that_is_on_takes_away_only_its_own_text,

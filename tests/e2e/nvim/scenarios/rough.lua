@@ -314,4 +314,46 @@ function S.the_log_survives_sessions_and_unloading(T)
   T.eq('', other:lua("return vim.trim(vim.fn.execute('messages'))"))
 end
 
+--- Opens a file with a proposal for it; the last result stops the sidecar and lets it go on.
+local function proposed(T)
+  local child, path = T.open('a.txt', 'one\ntwo\n', nil, { 80, 24 })
+  T.request(child, 'ropewalk/openSession', { sessionId = 'shy', apply = 'propose' })
+  local change = { file_path = path, old_string = 'two', new_string = 'TWO' }
+  T.eq('ok', T.request(child, 'ropewalk/callTool', { sessionId = 'shy', name = 'edit', arguments = change }).status)
+  child:wait('the proposal', "return #require('ropewalk.review.marks').list(vim.api.nvim_get_current_buf()) == 1")
+  local pid = tonumber(vim.fn.system({ 'pgrep', '-P', tostring(child:lua('return vim.fn.getpid()')) }))
+  return child, path, function(signal)
+    vim.uv.kill(pid, signal)
+  end
+end
+
+function S.a_list_that_comes_late_takes_no_keys(T)
+  local child, _, signal = proposed(T)
+  signal('sigstop')
+  child:press(':Ropewalk review<CR>:Ropewalk diff proposed<CR>:Ropewalk quickfix<CR>')
+  -- In the overview this would accept everything.
+  child:press('A and')
+  signal('sigcont')
+  child:see('session shy')
+  child:wait('the list', 'return #vim.fn.getqflist() == 1')
+  child:press(' more<Esc>')
+  T.eq({ 'one and more', 'two' }, child:lines())
+  T.eq('a.txt', child:lua("return vim.fn.expand('%:t')"))
+  T.eq(1, child:lua('return #vim.api.nvim_list_tabpages()'))
+  child:press(':Ropewalk review<CR>')
+  child:wait('the overview', "return vim.bo.filetype == 'ropewalk-review'")
+end
+
+function S.an_edited_proposal_that_is_refused_is_not_lost(T)
+  local child, path = proposed(T)
+  child:press('j:Ropewalk edit<CR>')
+  T.eq({ 'TWO' }, child:lines())
+  T.request(child, 'ropewalk/reject', { sessionId = 'shy', uri = vim.uri_from_fname(path) })
+  child:press('A and mine<Esc>:wq<CR>')
+  child:wait('the text to come back', "return #vim.fn.win_findbuf(vim.fn.bufnr('ropewalk://accept')) == 1")
+  T.eq({ 'TWO and mine' }, child:lines(child:lua("return vim.fn.bufnr('ropewalk://accept')")))
+  T.eq(true, child:lua("return vim.bo[vim.fn.bufnr('ropewalk://accept')].modified"))
+  T.eq({ 'one', 'two' }, child:lines())
+end
+
 return S

@@ -43,12 +43,13 @@ export async function what_a_setting_makes_read_only_takes_no_edits(play) {
 export async function a_question_that_comes_next_does_not_cover_what_is_typed_into(play) {
   const code = await play.open({ 'left.txt': '', 'right.txt': '' });
   await code.open('left.txt');
-  const ask = (callId) => begin(code, callId, 'bash', { command: `printf ${callId}`, description: 'Ask' }, { sessionId: callId });
+  const ask = (callId) => begin(code, callId, 'bash', { command: `printf ${callId} > made.txt`, description: 'Ask' }, { sessionId: callId });
   await ask('first');
   await code.frame('printf first');
   // The person goes on in the group of the page, before which their file is now.
-  await code.command('View: Focus Second Editor Group');
-  await code.open('right.txt');
+  const show = (vscode, _pane, uri) => void vscode.window.showTextDocument(vscode.Uri.parse(uri), { viewColumn: 2 });
+  await code.run(show, code.uri('right.txt'));
+  await code.focused('right.txt');
   await ask('second');
   await code.type('before ');
   await request(code, 'ropewalk/cancel', { sessionId: 'first', callId: 'first' });

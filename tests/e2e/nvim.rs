@@ -250,6 +250,7 @@ scenarios! { rough:
     a_command_that_shows_its_outcome_keeps_edits_off,
     a_list_that_comes_late_takes_no_keys,
     a_macro_answers_no_question,
+    a_picker_of_somebody_elses_comes_when_typing_pauses,
     a_question_waits_until_a_macro_is_recorded,
     a_relative_root_is_the_folder_it_names,
     a_selection_in_select_mode_and_one_in_the_line_of_the_edit,

@@ -167,7 +167,7 @@ end
 ---@param call ropewalk.ApproveCall
 ---@return ropewalk.Decision
 local function by_select(turn, call)
-  turn:ready()
+  turn:pause()
   local close = show_beside(call)
   local ok, choice = pcall(turn.await, turn, function(resume)
     prompt.guard()
@@ -191,7 +191,7 @@ end
 ---@param call ropewalk.ApproveCall
 ---@return ropewalk.Decision
 local function by_confirm(turn, call)
-  turn:ready()
+  turn:pause()
   local close = show_beside(call)
   prompt.guard()
   local message = ('Ropewalk: run %s?'):format(M.visible(call.name))

@@ -112,10 +112,13 @@ end
 function M.setup(group)
   api.nvim_create_autocmd('ModeChanged', {
     group = group,
-    pattern = { '\22*:[iR]*', '[iR]*:n*' },
+    pattern = '*:[iR]*',
     desc = 'ropewalk: whether is inserted in a block',
     callback = function(args)
-      block_in = args.match:match('^\22') and args.buf or nil
+      -- Within Insert mode there are others, such as that of completion.
+      if not args.match:match('^[iR]') then
+        block_in = args.match:match('^\22') and args.buf or nil
+      end
     end,
   })
   vim.keymap.set({ 'n', 'x', 's', 'o', 'c', 't' }, END, '<Nop>')

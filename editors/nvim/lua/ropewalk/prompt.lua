@@ -90,13 +90,19 @@ function Turn:ready()
   if vim.fn.reg_recording() ~= '' then
     require('ropewalk.review.say').say('a question waits until the macro is recorded')
   end
+  self:poll(is_ready)
+end
+
+--- Waits until a condition holds.
+---@param holds fun(): boolean
+function Turn:poll(holds)
   local timer = assert(vim.uv.new_timer())
   self:await(function(resume)
     timer:start(
       20,
       20,
       vim.schedule_wrap(function()
-        if is_ready() then
+        if holds() then
           resume()
         end
       end)
@@ -104,6 +110,27 @@ function Turn:ready()
   end)
   timer:stop()
   timer:close()
+end
+
+--- Waits until something of somebody else's can come up: where text is typed, until that has paused, for keys that are
+--- swallowed then are given back to nobody.
+function Turn:pause()
+  self:ready()
+  local last = vim.uv.hrtime()
+  local function has_paused()
+    local is_text = api.nvim_get_mode().mode:match('^[iRt]')
+    return is_ready() and (not is_text or vim.uv.hrtime() - last >= M.guard_ms * 1000000)
+  end
+  if self.cancelled or has_paused() then
+    return
+  end
+  vim.on_key(function(_, typed)
+    if typed ~= nil and typed ~= '' then
+      last = vim.uv.hrtime()
+    end
+  end, keys_namespace)
+  self:poll(has_paused)
+  vim.on_key(nil, keys_namespace)
 end
 
 --- Whether a typed key is text where someone types.

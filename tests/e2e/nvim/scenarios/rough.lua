@@ -356,4 +356,24 @@ function S.an_edited_proposal_that_is_refused_is_not_lost(T)
   T.eq({ 'one', 'two' }, child:lines())
 end
 
+function S.a_picker_of_somebody_elses_comes_when_typing_pauses(T)
+  local child = T.open_standin('one\n', nil, nil, { 80, 24 })
+  child:lua([[
+    vim.ui.select = function(items, options, done)
+      Picked = vim.api.nvim_get_current_line()
+      done(items[2])
+    end
+  ]])
+  child:press('i')
+  ask(child)
+  for _, key in ipairs({ 't', 'y', 'p', 'e', 'd', ' ' }) do
+    child:type(key)
+    vim.wait(60)
+  end
+  T.eq('once', decision(child))
+  T.eq('typed one', child:lua('return Picked'), 'no key is lost')
+  child:press('on<Esc>')
+  T.eq({ 'typed onone' }, child:lines())
+end
+
 return S

@@ -264,6 +264,7 @@ scenarios! { rough:
     plugins_put_tables_and_failures_in_the_place_of_functions,
     the_log_survives_sessions_and_unloading,
     what_cannot_be_sent_is_an_answer_too,
+    what_is_invisible_is_spelled_out,
     what_is_typed_into_a_block_of_lines_comes_into_all_of_them,
 }
 

@@ -376,4 +376,17 @@ function S.a_picker_of_somebody_elses_comes_when_typing_pauses(T)
   T.eq({ 'typed onone' }, child:lines())
 end
 
+function S.what_is_invisible_is_spelled_out(T)
+  local child = T.open_standin('one\n')
+  for text, shown in pairs({
+    ['plain\ttext'] = 'plain\ttext',
+    ['\27[2Ka\0b\127'] = '\\x1b[2Ka\\x00b\\x7f',
+    ['a\u{3164}b\u{202e}c\u{200b}'] = 'a\\u{3164}b\\u{202e}c\\u{200b}',
+    ['t\u{e0041}g\u{2800}\u{ffa0}\u{fe01}'] = 't\\u{e0041}g\\u{2800}\\u{ffa0}\\u{fe01}',
+    ['schön 日本 ❤\u{fe0f} 😀'] = 'schön 日本 ❤\u{fe0f} 😀',
+  }) do
+    T.eq(shown, child:lua("return require('ropewalk.approve').visible(...)", text))
+  end
+end
+
 return S

@@ -1,6 +1,6 @@
-// Which documents VS Code keeps from being written to, as far as an extension can know: by the person's settings, for an
-// editor's own state ("Read-only in Session") is told to nobody. An editor that is on the screen shows it by not taking an
-// edit; see documents.ts.
+// Which documents VS Code keeps from being written to, as far as an extension can know: by the person's settings, for
+// an editor's own state ("Read-only in Session") is told to nobody. An editor that is on the screen shows it by not
+// taking an edit; see documents.ts.
 import { statSync } from 'node:fs';
 import * as vscode from 'vscode';
 
@@ -15,7 +15,7 @@ function isLocked(file: string): boolean {
   }
 }
 
-/** Whether one of the patterns of a setting that are switched on names the document: by its path in its folder, or whole. */
+/** Whether a pattern that is switched on in a setting names the document: by its path in its folder, or whole. */
 function isNamed(document: vscode.TextDocument, patterns: Record<string, unknown>): boolean {
   const folder = vscode.workspace.getWorkspaceFolder(document.uri.with({ scheme: 'file', fragment: '' }));
   return Object.entries(patterns).some(([pattern, on]) => {

@@ -61,8 +61,8 @@ export function answerOf(given: RunToolResult | string): RunToolResult {
 }
 
 /**
- * The same answer, where it is one that can be sent. Throws where it is not: one that the connection cannot write as JSON
- * would never arrive, and its call would wait for it.
+ * The same answer, where it is one that can be sent. Throws where it is not: one that the connection cannot write as
+ * JSON would never arrive, and its call would wait for it.
  */
 export function sendable(answer: RunToolResult): RunToolResult {
   if (JSON.stringify(answer) === undefined) throw new Error('The tool gave no answer.');

@@ -7,8 +7,8 @@ local api = vim.api
 local M = {}
 
 --- Characters that are not to be seen, or that turn other text around: the first and the last of each range. Controls,
---- odd spaces, zero-width and bidirectional ones, fillers, line separators, BOM, private ones, tags. Not the two selectors
---- by which emoji are drawn.
+--- odd spaces, zero-width and bidirectional ones, fillers, line separators, BOM, private ones, tags. Not the two
+--- selectors by which emoji are drawn.
 local HIDDEN = {
   { 0x80, 0xA0 },
   { 0xAD, 0xAD },

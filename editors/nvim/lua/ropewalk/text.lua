@@ -48,8 +48,8 @@ local function is_ascii(s)
   return true
 end
 
---- How long the valid UTF-8 sequence at byte `i` is; nil where there is none. Makes no function, as nothing that does is
---- compiled.
+--- How long the valid UTF-8 sequence at byte `i` is; nil where there is none. Makes no function, as nothing that does
+--- is compiled.
 ---@param s string
 ---@param i integer 1-based
 ---@return integer?

@@ -191,8 +191,9 @@ export function registerAgents(
     const title = `The MCP server ${server} wants to ask the model ${chosen.name}`;
     const rest = question.shown.length - SHOWN;
     if (rest > 0) sidecar.log.info(`${title}:\n${question.shown}`);
-    const shown = rest > 0 ? `${question.shown.slice(0, SHOWN)}… (${rest} more; the log has all of it)` : question.shown;
-    // Not in a dialog: one takes the keyboard from whoever types, and an Enter that was meant for the text would be a yes.
+    const more = rest > 0 ? `… (${rest} more; the log has all of it)` : '';
+    const shown = question.shown.slice(0, SHOWN) + more;
+    // Not in a dialog: one takes the keyboard from whoever types, and an Enter that was meant for the text is a yes.
     if (!(await questions.agree(title, shown, 'Ask the model', token))) throw new Error('The person said no.');
     let text = '';
     for await (const piece of modelPort(chosen, `The MCP server "${server}" asks a model.`, token).ask(

@@ -29,9 +29,12 @@ export async function what_a_setting_makes_read_only_takes_no_edits(play) {
   const code = await play.open({}, { folder, settings });
   // Each is open, and only the last one is on the screen.
   for (const name of ['kept/whole.txt', 'locked.txt', 'kept/open.txt', 'free.txt']) {
-    await code.run((vscode, _pane, uri) => vscode.window.showTextDocument(vscode.Uri.parse(uri), { preview: false }), code.uri(name));
+    const show = (vscode, _pane, uri) => void vscode.window.showTextDocument(vscode.Uri.parse(uri), { preview: false });
+    await code.run(show, code.uri(name));
+    await code.focused(path.basename(name));
   }
-  const change = (name) => call(code, 'edit', { file_path: `${folder}/${name}`, old_string: 'beta', new_string: 'BETA' });
+  const change = (name) =>
+    call(code, 'edit', { file_path: `${folder}/${name}`, old_string: 'beta', new_string: 'BETA' });
   refused(await change('kept/whole.txt'), /files\.readonlyInclude/);
   refused(await change('locked.txt'), /files\.readonlyFromPermissions/);
   assert.equal((await code.document(code.uri('kept/whole.txt'))).text, SHELF);
@@ -43,7 +46,8 @@ export async function what_a_setting_makes_read_only_takes_no_edits(play) {
 export async function a_question_that_comes_next_does_not_cover_what_is_typed_into(play) {
   const code = await play.open({ 'left.txt': '', 'right.txt': '' });
   await code.open('left.txt');
-  const ask = (callId) => begin(code, callId, 'bash', { command: `printf ${callId} > made.txt`, description: 'Ask' }, { sessionId: callId });
+  const ask = (callId) =>
+    begin(code, callId, 'bash', { command: `printf ${callId} > made.txt`, description: 'Ask' }, { sessionId: callId });
   await ask('first');
   await code.frame('printf first');
   // The person goes on in the group of the page, before which their file is now.

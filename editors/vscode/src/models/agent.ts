@@ -219,6 +219,10 @@ export function registerAgents(
     sidecar.onEvent('toolEvent', () => {
       idle = false;
     }),
+    // A model that came while this one was starting.
+    sidecar.onDidChangeState((state) => {
+      if (state === 'running' && !declared) void late();
+    }),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration('ropewalk.agentModel')) void late();
     }),

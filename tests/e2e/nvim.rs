@@ -246,6 +246,28 @@ scenarios! { review:
     what_an_undo_leaves_is_told_in_one_line,
 }
 
+scenarios! { rough:
+    a_command_that_shows_its_outcome_keeps_edits_off,
+    a_list_that_comes_late_takes_no_keys,
+    a_macro_answers_no_question,
+    a_picker_of_somebody_elses_comes_when_typing_pauses,
+    a_question_waits_until_a_macro_is_recorded,
+    a_relative_root_is_the_folder_it_names,
+    a_selection_in_select_mode_and_one_in_the_line_of_the_edit,
+    a_selection_stays_on_its_text_through_an_edit,
+    a_sidecar_comes_back_where_nothing_can_be_said,
+    an_edit_above_completion_waits_for_the_choice,
+    an_edited_proposal_that_is_refused_is_not_lost,
+    another_client_of_the_same_name_is_left_alone,
+    characters_that_the_encoding_of_a_file_lacks_are_not_saved,
+    completion_that_is_on_takes_away_only_its_own_text,
+    plugins_put_tables_and_failures_in_the_place_of_functions,
+    the_log_survives_sessions_and_unloading,
+    what_cannot_be_sent_is_an_answer_too,
+    what_is_invisible_is_spelled_out,
+    what_is_typed_into_a_block_of_lines_comes_into_all_of_them,
+}
+
 scenarios! { sidecar:
     a_freshly_opened_buffer_at_version_0,
     the_first_edit_of_a_fresh_buffer_is_undone_in_one_step,

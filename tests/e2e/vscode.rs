@@ -113,7 +113,7 @@ scenarios! { conformance:
     a_stale_edit_is_refused_and_computed_anew,
     a_stale_edit_whose_place_is_gone_changes_nothing,
     an_edit_of_a_fresh_document_lands,
-    an_editor_that_was_made_read_only_takes_edits_of_extensions,
+    an_editor_that_was_made_read_only_takes_no_edits,
     combined_characters_before_the_edit,
     two_groups_on_a_document_stay_where_they_are,
     undo_in_the_middle_of_typing,
@@ -127,7 +127,6 @@ scenarios! { diagnostics:
 
 scenarios! { documents:
     a_cell_of_a_notebook,
-    a_document_whose_editor_takes_no_keys,
     a_person_types_while_calls_edit,
     an_edit_is_one_step_of_undo,
     an_unsaved_buffer_is_read_and_edited,
@@ -145,6 +144,11 @@ scenarios! { review:
     lenses_come_though_the_keyboard_goes_elsewhere,
     one_hunk_is_kept_and_another_undone_through_lenses,
     the_side_view_tells_what_an_agent_does,
+}
+
+scenarios! { rough:
+    a_question_that_comes_next_does_not_cover_what_is_typed_into,
+    what_a_setting_makes_read_only_takes_no_edits,
 }
 
 scenarios! { trust:

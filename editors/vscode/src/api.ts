@@ -2,7 +2,7 @@
 import type * as vscode from 'vscode';
 import type { RopewalkApi, RopewalkRegistration, RopewalkTool } from './interface';
 import type { CallParams, Registered, RunToolParams, RunToolResult } from './protocol';
-import { answerOf, type Batch, failureOf, owned, refused, Registry } from './registry';
+import { answerOf, type Batch, failureOf, owned, refused, Registry, sendable } from './registry';
 import type { Sidecar } from './sidecar';
 import { followed, type Views } from './views';
 
@@ -120,7 +120,7 @@ class ClientTools {
     const run = this.registry.find(name);
     if (!run) return failureOf(`The tool ${name} has left.`);
     try {
-      return answerOf(await run((args ?? {}) as Record<string, unknown>, { sessionId, callId }, token));
+      return sendable(answerOf(await run((args ?? {}) as Record<string, unknown>, { sessionId, callId }, token)));
     } catch (error) {
       return failureOf(error);
     }

@@ -4,6 +4,7 @@
 import * as vscode from 'vscode';
 import { type EditedDocument, readEdit, refusal, withCaretsLeft } from './edit';
 import type { DocumentParams, Resync, TextEdit } from './protocol';
+import { readOnlyBy } from './readonly';
 import { SCHEMES, type Sidecar } from './sidecar';
 
 /** VS Code gives extensions no document above this size (bytes). */
@@ -51,13 +52,16 @@ const asEdited = (document: vscode.TextDocument): EditedDocument => ({
 
 /**
  * Edits through an editor that shows the document. VS Code compares the version at the moment of the edit, makes of it
- * one step of undo, and lets the carets stay before what takes the place of the text behind them. False where nothing
- * was done: an editor that was closed meanwhile, or that nobody may write in, edits nothing.
+ * one step of undo, and lets the carets stay before what takes the place of the text behind them. An editor that nobody
+ * may write in says that it has done so, and leaves the text as it is; one that was closed meanwhile does nothing.
  */
-async function editShown(document: vscode.TextDocument, { version, edits }: Edits): Promise<boolean> {
+async function editShown(
+  document: vscode.TextDocument,
+  { version, edits }: Edits,
+): Promise<'edited' | 'readOnly' | 'nothing'> {
   const editors = vscode.window.visibleTextEditors.filter((shown) => shown.document === document);
   const editor = editors.find((shown) => shown === vscode.window.activeTextEditor) ?? editors[0];
-  if (!editor) return false;
+  if (!editor) return 'nothing';
   const eol = document.eol === vscode.EndOfLine.CRLF ? '\r\n' : '\n';
   const exact = withCaretsLeft(edits, asEdited(document), eol);
   const edited = editor.edit(
@@ -70,10 +74,11 @@ async function editShown(document: vscode.TextDocument, { version, edits }: Edit
     (done) => done,
     () => false,
   );
-  return applied && document.version !== version;
+  if (!applied) return 'nothing';
+  return document.version === version ? 'readOnly' : 'edited';
 }
 
-/** Edits a document that no editor shows, or none that can be written in. */
+/** Edits a document that no editor shows. */
 function editHidden(document: vscode.TextDocument, { edits }: Edits): Thenable<boolean> {
   const edit = new vscode.WorkspaceEdit();
   // An edit of the active editor's document is reduced to the UTF-16 units that differ, which may be half a character
@@ -95,9 +100,13 @@ export async function applyEdit(params: unknown): Promise<EditAnswer> {
   const reason = refusal(plan, asEdited(document));
   if (reason !== undefined) return refuse(reason);
   if (plan.edits.length === 0) return { applied: true };
+  const setting = readOnlyBy(document);
+  if (setting !== undefined) return refuse(`the document is read-only by the setting ${setting}`);
   // Nothing may be awaited between a look at the version and the call that edits: VS Code notes the version it is made
   // at, and refuses the edit where the text has changed on its way to the buffer.
-  if (await editShown(document, plan)) return { applied: true };
+  const shown = await editShown(document, plan);
+  if (shown === 'edited') return { applied: true };
+  if (shown === 'readOnly') return refuse('VS Code shows the document as read-only');
   if (document.isClosed) return refuse(`the document is not open: ${plan.uri}`);
   if (document.version === plan.version && (await editHidden(document, plan))) return { applied: true };
   return refuse(
@@ -144,5 +153,6 @@ function watchLargeOnes(sidecar: Sidecar): vscode.Disposable {
     sidecar.log.warn(message);
     void vscode.window.showWarningMessage(`Ropewalk: ${message}`);
   };
+  void look();
   return vscode.window.tabGroups.onDidChangeTabs(() => void look());
 }

@@ -42,7 +42,7 @@ export function activate(context: vscode.ExtensionContext): RopewalkApi {
     showStatus(sidecar, activity, waiting),
     registerCommands({ sidecar, activity, approvals, questions }),
   );
-  const ui = registerUi(context, sidecar);
+  const ui = registerUi(context, sidecar, questions);
   const api = makeApi(sidecar, ui.views);
   if (configuration.own().enabled) void ui.ready().then(() => sidecar.start());
   return api;

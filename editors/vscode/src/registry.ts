@@ -60,6 +60,15 @@ export function answerOf(given: RunToolResult | string): RunToolResult {
   return typeof given === 'string' ? { content: [{ type: 'text', text: given }] } : given;
 }
 
+/**
+ * The same answer, where it is one that can be sent. Throws where it is not: one that the connection cannot write as
+ * JSON would never arrive, and its call would wait for it.
+ */
+export function sendable(answer: RunToolResult): RunToolResult {
+  if (JSON.stringify(answer) === undefined) throw new Error('The tool gave no answer.');
+  return answer;
+}
+
 /** What a handler threw as an answer: the model is told, the call has failed. */
 export function failureOf(error: unknown): RunToolResult {
   return { content: [{ type: 'text', text: error instanceof Error ? error.message : String(error) }], isError: true };

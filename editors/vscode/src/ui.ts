@@ -4,6 +4,7 @@ import { registerAgents } from './models/agent';
 import { registerMcpServer } from './models/mcp';
 import { PICTURES } from './models/parts';
 import { registerLanguageModelTools } from './models/tools';
+import type { Questions } from './person/ask';
 import { registerReview } from './review';
 import type { Sidecar } from './sidecar';
 import { registerViews, type Views } from './views';
@@ -15,7 +16,7 @@ export interface Ui {
 }
 
 /** Registers all of it. To be called before the sidecar starts. */
-export function registerUi(context: vscode.ExtensionContext, sidecar: Sidecar): Ui {
+export function registerUi(context: vscode.ExtensionContext, sidecar: Sidecar, questions: Questions): Ui {
   sidecar.registerBeforeStart((capabilities) => {
     capabilities.images = PICTURES;
   });
@@ -23,5 +24,5 @@ export function registerUi(context: vscode.ExtensionContext, sidecar: Sidecar): 
   const views = registerViews(context, sidecar, review);
   registerLanguageModelTools(context, sidecar, views);
   registerMcpServer(context, sidecar);
-  return { views, ...registerAgents(context, sidecar, views) };
+  return { views, ...registerAgents(context, sidecar, views, questions) };
 }

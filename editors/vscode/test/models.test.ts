@@ -46,6 +46,21 @@ test('a command is shown whole, as a command', () => {
   assert.ok(confirm.message.includes('```sh\nrm -rf `pwd`\necho\n```'), confirm.message);
 });
 
+test('what is invisible or turns text around is spelled out, and no command is cut', () => {
+  const hidden = 'echo \u202egnp.exe\u202c \u001b[2Kls\u200b';
+  const command = `${'# nothing\n'.repeat(200)}${hidden}`;
+  const access = { reads: [], writes: [], commands: [command], hosts: [] };
+  const confirm = confirmation(preview({ name: 'bash', access, diff: null }), named);
+  assert.ok(confirm.kind === 'ask');
+  assert.ok(confirm.message.includes('echo \\u{202e}gnp.exe\\u{202c} \\u{001b}[2Kls\\u{200b}'), confirm.message);
+  const written = { reads: [], writes: ['file:///w/a\u202e\n.ts'], commands: [], hosts: [] };
+  const change = confirmation(preview({ access: written, diff: '+\u202eevil\n' }), named);
+  assert.ok(change.kind === 'ask');
+  assert.equal(change.title, 'Change a\\u{202e}\\n.ts?');
+  assert.ok(change.message.includes('+\\u{202e}evil'), change.message);
+  assert.ok(!/[\u200b\u202e\u001b]/.test(confirm.message + change.message + change.doing));
+});
+
 test('what is allowed is not asked about, what is denied says why', () => {
   const approval = preview().approval;
   assert.equal(confirmation(preview({ approval: { ...approval, decision: 'allow' } }), named).kind, 'allow');

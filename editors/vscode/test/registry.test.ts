@@ -1,7 +1,7 @@
 // Tools of other extensions: who runs which.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answerOf, failureOf, owned, refused, Registry } from '../src/registry';
+import { answerOf, failureOf, owned, refused, Registry, sendable } from '../src/registry';
 
 const tool = (name: string, answer: string) => ({
   name,
@@ -27,6 +27,14 @@ test('a tool is run by who registered it first, and what leaves is only what nob
 test('the sidecar is not told what runs a tool', () => {
   const [one] = owned([{ name: 'a', description: 'd', inputSchema: {}, run: () => '' }]);
   assert.deepEqual(one?.definition, { name: 'a', description: 'd', inputSchema: {} });
+});
+
+test('an answer that cannot be written as JSON is a failure, not silence', () => {
+  const circle: Record<string, unknown> = {};
+  circle['itself'] = circle;
+  for (const structuredContent of [circle, { big: 1n }]) assert.throws(() => sendable({ content: [], structuredContent }));
+  assert.throws(() => sendable(answerOf(undefined as never)), /no answer/);
+  assert.deepEqual(sendable(answerOf('yes')), answerOf('yes'));
 });
 
 test('a text is an answer, and what is thrown is a failure that is told', () => {

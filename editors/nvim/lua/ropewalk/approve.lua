@@ -6,30 +6,82 @@ local api = vim.api
 
 local M = {}
 
+--- Characters that are not to be seen, or that turn other text around: the first and the last of each range. Controls,
+--- odd spaces, zero-width and bidirectional ones, fillers, line separators, BOM, private ones, tags. Not the two
+--- selectors by which emoji are drawn.
+local HIDDEN = {
+  { 0x80, 0xA0 },
+  { 0xAD, 0xAD },
+  { 0x34F, 0x34F },
+  { 0x61C, 0x61C },
+  { 0x115F, 0x1160 },
+  { 0x1680, 0x1680 },
+  { 0x17B4, 0x17B5 },
+  { 0x180B, 0x180F },
+  { 0x2000, 0x200F },
+  { 0x2028, 0x202F },
+  { 0x205F, 0x206F },
+  { 0x2800, 0x2800 },
+  { 0x3164, 0x3164 },
+  { 0xE000, 0xF8FF },
+  { 0xFE00, 0xFE0D },
+  { 0xFEFF, 0xFEFF },
+  { 0xFFA0, 0xFFA0 },
+  { 0xFFF0, 0xFFFB },
+  { 0x1BCA0, 0x1BCA3 },
+  { 0x1D173, 0x1D17A },
+  { 0xE0000, 0x10FFFF },
+}
+
+--- The code of a character beyond ASCII.
+---@param char string
+---@return integer
+local function code_of(char)
+  local a, b, c, d = char:byte(1, 4)
+  if not c then
+    return (a - 0xC0) * 0x40 + (b - 0x80)
+  elseif not d then
+    return ((a - 0xE0) * 0x40 + (b - 0x80)) * 0x40 + (c - 0x80)
+  end
+  return (((a - 0xF0) * 0x40 + (b - 0x80)) * 0x40 + (c - 0x80)) * 0x40 + (d - 0x80)
+end
+
+---@param code integer
+local function is_hidden(code)
+  for _, range in ipairs(HIDDEN) do
+    if code <= range[2] then
+      return code >= range[1]
+    end
+  end
+  return false
+end
+
+--- Whether there is nothing but ASCII that is seen. Most text is so, and a diff can be long.
+---@param s string
+local function is_plain(s)
+  for i = 1, #s do
+    local byte = s:byte(i)
+    if byte >= 127 or byte < 32 and byte ~= 9 and byte ~= 10 then
+      return false
+    end
+  end
+  return true
+end
+
 --- Text for the screen: what is invisible or would move the cursor or other text is spelled out.
 ---@param s string
 ---@return string
 function M.visible(s)
+  if is_plain(s) then
+    return s
+  end
   s = s:gsub('[%z\1-\8\11-\31\127]', function(c)
     return ('\\x%02x'):format(c:byte())
   end)
-  -- C1 controls, zero-width and bidirectional characters, line separators, BOM, soft hyphen, tag characters.
-  local spelled = {} ---@type string[]
-  for _, position in ipairs(vim.str_utf_pos(s)) do
-    local char = s:sub(position, position + vim.str_utf_end(s, position))
-    local code = vim.fn.char2nr(char)
-    local hidden = code >= 0x80 and code <= 0x9F
-      or code == 0xAD
-      or code == 0x61C
-      or code == 0x180E
-      or code >= 0x200B and code <= 0x200F
-      or code >= 0x2028 and code <= 0x202E
-      or code >= 0x2060 and code <= 0x206F
-      or code == 0xFEFF
-      or code >= 0xE0000 and code <= 0xE007F
-    spelled[#spelled + 1] = hidden and ('\\u{%04x}'):format(code) or char
-  end
-  return table.concat(spelled)
+  return (s:gsub('[\192-\247][\128-\191]+', function(char)
+    local code = code_of(char)
+    return is_hidden(code) and ('\\u{%04x}'):format(code) or nil
+  end))
 end
 
 --- Adds text, line by line; lines after its first are marked as its own, so that no text can pass for one of ours.
@@ -167,7 +219,7 @@ end
 ---@param call ropewalk.ApproveCall
 ---@return ropewalk.Decision
 local function by_select(turn, call)
-  turn:ready()
+  turn:pause()
   local close = show_beside(call)
   local ok, choice = pcall(turn.await, turn, function(resume)
     prompt.guard()
@@ -191,7 +243,7 @@ end
 ---@param call ropewalk.ApproveCall
 ---@return ropewalk.Decision
 local function by_confirm(turn, call)
-  turn:ready()
+  turn:pause()
   local close = show_beside(call)
   prompt.guard()
   local message = ('Ropewalk: run %s?'):format(M.visible(call.name))
@@ -280,7 +332,7 @@ end
 --- Whether `vim.ui.select` is Neovim's own: a list without what is to be decided, and the window does better.
 ---@return boolean
 function M.is_own_select()
-  return debug.getinfo(vim.ui.select, 'S').source:match('[/\\]vim[/\\]ui%.lua$') ~= nil
+  return require('ropewalk.review.say').is_from(vim.ui.select, '[/\\]vim[/\\]ui%.lua$')
 end
 
 --- Asks about one call and waits for the answer.
@@ -313,6 +365,8 @@ local function decide(turn, ask, calls, index)
   if not is_known(decision.decision) then
     decision.decision = 'deny'
   end
+  -- A function of the user's may give anything.
+  decision.feedback = type(decision.feedback) == 'string' and decision.feedback or nil
   return decision
 end
 

@@ -208,7 +208,7 @@ end
 ---@param title string
 ---@return ropewalk.Reply
 local function by_ui(turn, question, title)
-  turn:ready()
+  turn:pause()
   local ask = visible(title .. ': ' .. question.question:gsub('\n', ' '))
   if #question.options == 0 then
     local words = ui_input(turn, { prompt = ask .. ' ' })

@@ -37,7 +37,7 @@ function M.await(start, failed)
           if not ok and failed then
             failed(err)
           elseif not ok then
-            vim.notify(debug.traceback(thread, tostring(err)), vim.log.levels.ERROR)
+            require('ropewalk.review.say').notify(debug.traceback(thread, tostring(err)), vim.log.levels.ERROR)
           end
         end
       end)

@@ -11,6 +11,7 @@ local review = require('ropewalk.review')
 local rpc = require('ropewalk.rpc')
 local say = require('ropewalk.review.say')
 local session = require('ropewalk.session')
+local sidecars = require('ropewalk.sidecars')
 local sync = require('ropewalk.sync')
 local tools = require('ropewalk.tools')
 local trust = require('ropewalk.trust')
@@ -19,7 +20,7 @@ local api = vim.api
 
 local M = {}
 
-M.name = 'ropewalk'
+M.name = sidecars.name
 
 --- Sends a request to a sidecar that runs.
 M.request = request.send
@@ -57,11 +58,38 @@ local queues = {}
 ---@type table<integer, boolean>
 local wanted = {}
 
+--- A folder by its whole name: what is relative would be another one for the sidecar.
+---@param folder string
+---@return string
+function M.folder(folder)
+  return vim.fs.normalize(vim.fn.fnamemodify(vim.fs.normalize(folder), ':p'))
+end
+
+--- What the option `root_dir` last gave that is no root: it is said once.
+---@type string?
+local root_fault
+
+--- What the option `root_dir` says.
+---@param bufnr integer
+---@return string?
+local function own_root(bufnr)
+  local ok, root = pcall(config.root_dir, bufnr)
+  if ok and (root == nil or type(root) == 'string' and root ~= '') then
+    return root
+  end
+  local fault = ok and 'it gave ' .. vim.inspect(root) or tostring(root)
+  if fault ~= root_fault then
+    root_fault = fault
+    say.warn('the option `root_dir` failed: ' .. fault)
+  end
+  return nil
+end
+
 --- The root of a buffer: where its sidecar runs.
 ---@param bufnr integer
 ---@return string
 function M.root(bufnr)
-  local root = config.root_dir and config.root_dir(bufnr)
+  local root = config.root_dir and own_root(bufnr)
   if not root and api.nvim_buf_get_name(bufnr) ~= '' then
     for _, markers in ipairs(config.root_markers) do
       root = vim.fs.root(bufnr, markers)
@@ -70,7 +98,7 @@ function M.root(bufnr)
       end
     end
   end
-  return vim.fs.normalize(root or vim.fn.getcwd())
+  return M.folder(root or vim.fn.getcwd())
 end
 
 ---@param root string
@@ -130,7 +158,7 @@ end
 ---@param client_id integer
 ---@return boolean
 local function another_runs(root, client_id)
-  return vim.iter(vim.lsp.get_clients({ name = M.name, _uninitialized = true })):any(function(client)
+  return vim.iter(sidecars.list({ _uninitialized = true })):any(function(client)
     return client.id ~= client_id and client.root_dir == root and not client:is_stopped()
   end)
 end
@@ -226,7 +254,7 @@ end
 ---@param client vim.lsp.Client
 ---@param other { root_dir?: string }
 local function is_same(client, other)
-  return client.name == M.name and not client:is_stopped() and client.root_dir == other.root_dir
+  return sidecars.is_ours(client) and not client:is_stopped() and client.root_dir == other.root_dir
 end
 
 local warned = false
@@ -279,7 +307,7 @@ local function auto_attach(bufnr)
   if stopped[root] or restarting[root] then
     return
   end
-  for _, client in ipairs(vim.lsp.get_clients({ name = M.name, bufnr = bufnr, _uninitialized = true })) do
+  for _, client in ipairs(sidecars.list({ bufnr = bufnr, _uninitialized = true })) do
     if not client:is_stopped() then
       return
     end
@@ -291,7 +319,7 @@ end
 ---@param bufnr integer
 local function release(bufnr)
   if not wanted[bufnr] and #sync.of_buffer(bufnr) > 0 and not serves(bufnr) then
-    for _, client in ipairs(vim.lsp.get_clients({ name = M.name, bufnr = bufnr })) do
+    for _, client in ipairs(sidecars.list({ bufnr = bufnr })) do
       vim.lsp.buf_detach_client(bufnr, client.id)
     end
   end
@@ -341,7 +369,7 @@ end
 ---@return integer count
 function M.stop(bufnr)
   local count = 0
-  for _, client in ipairs(vim.lsp.get_clients({ name = M.name, _uninitialized = true })) do
+  for _, client in ipairs(sidecars.list({ _uninitialized = true })) do
     local root = client.root_dir or ''
     if not client:is_stopped() and (not bufnr or root == M.target(bufnr)) then
       stopped[root] = ('the sidecar of %s was stopped; start it with :Ropewalk start'):format(root)
@@ -367,7 +395,7 @@ function M.restart(bufnr, callback)
   end
   local running = vim.tbl_filter(function(client)
     return client.root_dir == root and not client:is_stopped()
-  end, vim.lsp.get_clients({ name = M.name, _uninitialized = true }))
+  end, sidecars.list({ _uninitialized = true }))
   if #running == 0 then
     return start()
   end
@@ -387,7 +415,7 @@ end
 function M.list()
   return vim.tbl_filter(function(client)
     return not client:is_stopped()
-  end, vim.lsp.get_clients({ name = M.name }))
+  end, sidecars.list())
 end
 
 --- The sidecar of a root that can be asked; nil where there is none, or not yet.
@@ -406,7 +434,7 @@ end
 ---@param bufnr integer
 ---@return string root
 function M.target(bufnr)
-  local own = vim.lsp.get_clients({ name = M.name, bufnr = bufnr })[1]
+  local own = sidecars.list({ bufnr = bufnr })[1]
   if own and not own:is_stopped() then
     return own.root_dir
   end
@@ -522,6 +550,7 @@ function M.setup(group, options)
   sync.setup(group)
   diagnostics.setup(group, options)
   context.setup(group)
+  require('ropewalk.busy').setup(group)
   require('ropewalk.save').setup(group)
   review.setup(group, options)
   api.nvim_create_autocmd('LspDetach', {

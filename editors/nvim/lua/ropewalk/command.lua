@@ -9,7 +9,7 @@ local M = {}
 
 ---@param message string
 local function complain(message)
-  vim.notify('ropewalk: ' .. message, vim.log.levels.ERROR)
+  require('ropewalk.review.say').notify('ropewalk: ' .. message, vim.log.levels.ERROR)
 end
 
 --- All subcommands. Those of the review get their words as a list.

@@ -159,7 +159,8 @@ local checks = {
       "'ask', 'remembered', a boolean, a list of folders, or a function"
   end,
   settings = function(value)
-    return type(value) == 'table' and (next(value) == nil or not vim.islist(value)), 'a table with names'
+    local is_named = type(value) == 'table' and (next(value) == nil or not vim.islist(value))
+    return is_named and pcall(vim.json.encode, value), 'a table with names, of what JSON can say'
   end,
   log = function(value)
     return is_string(value), 'the path of a file'

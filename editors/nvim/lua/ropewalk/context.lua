@@ -1,6 +1,7 @@
 --- `ropewalk/didChangeContext`: what the user looks at. Told when it changed, at most every 100 ms and before each call;
 --- a key costs no more than a look at whether a timer runs.
 
+local sidecars = require('ropewalk.sidecars')
 local sync = require('ropewalk.sync')
 
 local api = vim.api
@@ -140,7 +141,7 @@ function M.tell(client)
 end
 
 local function tell_all()
-  for _, client in ipairs(vim.lsp.get_clients({ name = 'ropewalk' })) do
+  for _, client in ipairs(sidecars.list()) do
     M.tell(client)
   end
 end

@@ -1,6 +1,7 @@
 --- Forwards what the editor's other language clients say of a document, raw: as the server sent it, with the version
 --- it is about and the encoding it counts in. Neovim itself drops the version and turns columns into bytes.
 
+local sidecars = require('ropewalk.sidecars')
 local sync = require('ropewalk.sync')
 
 local api = vim.api
@@ -114,7 +115,7 @@ local function hear(client, uri, items, version, kind)
     send(document, client, entry)
   end
   -- Of a file that is not open: errors that an edit made elsewhere. Only for sidecars that share a buffer with it.
-  for _, sidecar in ipairs(vim.lsp.get_clients({ name = 'ropewalk' })) do
+  for _, sidecar in ipairs(sidecars.list()) do
     if not told[sidecar.id] then
       for _, document in ipairs(sync.list(sidecar.id)) do
         if client.attached_buffers[document.bufnr] then
@@ -226,7 +227,7 @@ end
 local function progress(client, token, kind)
   working[client.id] = working[client.id] or {}
   working[client.id][token] = kind ~= 'end' or nil
-  for _, sidecar in ipairs(vim.lsp.get_clients({ name = 'ropewalk' })) do
+  for _, sidecar in ipairs(sidecars.list()) do
     tell_progress(sidecar, client, token, kind)
   end
 end

@@ -1,5 +1,7 @@
 --- `workspace/applyEdit`: the edit of one document, at exactly its version, as one undo step. Answers truthfully.
 
+local busy = require('ropewalk.busy')
+local rpc = require('ropewalk.rpc')
 local sync = require('ropewalk.sync')
 local text = require('ropewalk.text')
 
@@ -45,6 +47,40 @@ local function keep_cursors(bufnr)
         end
       end
     end
+  end
+end
+
+--- Remembers where the selection of Visual or Select mode began in a buffer; the result puts that end back to the same
+--- text. Neovim moves only the other end, the cursor, along with the text.
+---@param bufnr integer
+---@return fun() before the cursors are put back
+local function keep_selection(bufnr)
+  local mode = api.nvim_get_mode().mode
+  if api.nvim_get_current_buf() ~= bufnr or not mode:match('^[vVsS\22\19]') then
+    return function() end
+  end
+  local function begins()
+    local place = vim.fn.getpos('v')
+    return { place[2], math.max(place[3] - 1, 0) }
+  end
+  local before = begins()
+  local line = api.nvim_buf_get_lines(bufnr, before[1] - 1, before[1], false)[1] or ''
+  local mark = api.nvim_buf_set_extmark(bufnr, namespace, before[1] - 1, math.min(before[2], #line), {
+    right_gravity = before[2] == 0,
+  })
+  local curswant = vim.fn.winsaveview().curswant
+  return function()
+    local place = api.nvim_buf_get_extmark_by_id(bufnr, namespace, mark, {})
+    api.nvim_buf_del_extmark(bufnr, namespace, mark)
+    if not place[1] or place[1] + 1 == before[1] and place[2] == before[2] then
+      return
+    end
+    -- The ends change places, so that the one to be moved is where the cursor is, and back.
+    local swap = mode:match('^[sS\19]') and 'noautocmd normal! \7o\7' or 'noautocmd normal! o'
+    vim.cmd(swap)
+    api.nvim_win_set_cursor(0, { place[1] + 1, place[2] })
+    vim.cmd(swap)
+    vim.fn.winrestview({ curswant = curswant })
   end
 end
 
@@ -144,6 +180,7 @@ function M.apply(document, version, edits)
   end
 
   local restore_cursors, restore_marks = keep_cursors(bufnr), keep_marks(bufnr)
+  local restore_selection = keep_selection(bufnr)
   break_undo(bufnr)
   local done = 0
   local ok, err = sync.batch(document, function()
@@ -164,6 +201,7 @@ function M.apply(document, version, edits)
     end)
   end
   restore_marks()
+  restore_selection()
   restore_cursors()
   hurry(document)
   if not ok then
@@ -197,7 +235,15 @@ function M.handle(params, client_id)
   if not document then
     return refuse('the document is not open: ' .. tostring(change.textDocument.uri))
   end
-  local reason = M.apply(document, version, change.edits or {})
+  local cancelled = false
+  rpc.on_cancel(params, function()
+    cancelled = true
+  end)
+  local reason = busy.settle(document.bufnr)
+  if cancelled or document.closed then
+    return refuse(cancelled and 'it was taken back' or 'the document was closed: ' .. document.uri)
+  end
+  reason = reason or M.apply(document, version, change.edits or {})
   if reason then
     return refuse(reason)
   end

@@ -222,7 +222,7 @@ local function page(turn, params, title)
     end
     local _, err = vim.ui.open(params.url)
     if err then
-      vim.notify('ropewalk: ' .. (err:gsub('%s*\n%s*', ' ')), vim.log.levels.WARN)
+      require('ropewalk.review.say').warn(err)
       return { action = 'cancel' }
     end
   end

@@ -85,7 +85,16 @@ end
 ---@return { root?: string, bufnr: integer }
 local function target_of(target)
   target = target or {}
-  return { root = target.root and vim.fs.normalize(target.root), bufnr = resolve(target.bufnr) }
+  local bufnr = resolve(target.bufnr)
+  return { root = target.root and require('ropewalk.client').folder(target.root), bufnr = bufnr }
+end
+
+---@param value any
+---@return boolean
+local function is_list_of_tables(value)
+  return vim.islist(value) and vim.iter(value):all(function(item)
+    return type(item) == 'table'
+  end)
 end
 
 --- Options and callback, of which the options may be left out, or come last.
@@ -145,7 +154,7 @@ end
 ---@return fun()|ropewalk.Error|nil cancel with a callback; without one, in a coroutine, the error
 ---@return ropewalk.CallResult[]? results
 function M.call_many(calls, options, callback)
-  vim.validate('calls', calls, vim.islist, 'a list of calls')
+  vim.validate('calls', calls, is_list_of_tables, 'a list of calls')
   options, callback = sorted(options, callback)
   local target = target_of(options)
   local params = wire.params(options)
@@ -251,12 +260,12 @@ M.list_tools = asks('ropewalk/listTools', 'tools')
 function M.set_mode(mode, options, callback)
   vim.validate('mode', mode, 'string')
   options, callback = sorted(options, callback)
+  local target = target_of(options)
   for _, session in ipairs(M.sessions()) do
-    if session.id == options.session_id and (not options.root or options.root == session.root) then
+    if session.id == options.session_id and (not target.root or target.root == session.root) then
       return session:set_mode(mode, callback)
     end
   end
-  local target = target_of(options)
   local params = wire.params(options)
   params.mode = mode
   return await.either(callback, function(done)
@@ -288,7 +297,7 @@ end
 ---@return fun() unregister
 function M.register_tools(tools, callback)
   resolve()
-  vim.validate('tools', tools, vim.islist, 'a list of tools')
+  vim.validate('tools', tools, is_list_of_tables, 'a list of tools')
   vim.validate('callback', callback, 'callable', true)
   return require('ropewalk.tools').register(tools, callback)
 end

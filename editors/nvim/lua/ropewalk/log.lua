@@ -41,6 +41,9 @@ local expected_order = {}
 ---@type integer?
 local bufnr
 
+--- What the buffer of the log is called.
+local NAME = 'ropewalk://calls'
+
 --- One line of text for the screen, not too long.
 ---@param text string
 ---@param most? integer cells
@@ -127,7 +130,7 @@ end
 
 ---@param act fun(bufnr: integer)
 local function change(act)
-  if bufnr and api.nvim_buf_is_valid(bufnr) then
+  if bufnr and api.nvim_buf_is_loaded(bufnr) then
     vim.bo[bufnr].modifiable = true
     act(bufnr)
     vim.bo[bufnr].modifiable, vim.bo[bufnr].modified = false, false
@@ -287,11 +290,20 @@ end
 
 ---@return integer
 local function buffer()
-  if bufnr and api.nvim_buf_is_valid(bufnr) then
+  if bufnr and api.nvim_buf_is_loaded(bufnr) then
     return bufnr
   end
-  bufnr = api.nvim_create_buf(false, true)
-  api.nvim_buf_set_name(bufnr, 'ropewalk://calls')
+  -- A session that was restored may have brought an empty buffer of that name.
+  local named = vim.tbl_filter(function(each)
+    return api.nvim_buf_get_name(each) == NAME
+  end, api.nvim_list_bufs())[1]
+  bufnr = named or api.nvim_create_buf(false, true)
+  if named then
+    vim.fn.bufload(bufnr)
+    vim.bo[bufnr].buftype, vim.bo[bufnr].buflisted, vim.bo[bufnr].modifiable = 'nofile', false, true
+  else
+    api.nvim_buf_set_name(bufnr, NAME)
+  end
   vim.bo[bufnr].bufhidden, vim.bo[bufnr].swapfile, vim.bo[bufnr].undolevels = 'hide', false, -1
   vim.bo[bufnr].filetype = 'ropewalk-log'
   api.nvim_buf_set_lines(bufnr, 0, -1, false, vim.tbl_map(line_of, entries))

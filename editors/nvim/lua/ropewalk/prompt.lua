@@ -5,6 +5,7 @@
 --- they pause, and what of them was text for Insert mode goes into the text once the question is gone.
 
 local await = require('ropewalk.await')
+local busy = require('ropewalk.busy')
 local events = require('ropewalk.events')
 local layout = require('ropewalk.prompt.layout')
 local rpc = require('ropewalk.rpc')
@@ -48,12 +49,20 @@ Turn.__index = Turn
 ---@type ropewalk.Turn[]
 local queue = {}
 
+--- Whether a macro is recorded or runs, or keys of a mapping wait behind what runs now: they would be taken for
+--- answers, and answers for a part of the macro.
+---@return boolean
+local function has_keys()
+  return vim.fn.reg_recording() ~= '' or vim.fn.reg_executing() ~= '' or vim.fn.getchar(1) ~= 0
+end
+
 --- Whether the editor is between two keys in a mode that a window can come up in and that can be gone back to.
 ---@return boolean
 local function is_ready()
   local mode = api.nvim_get_mode()
   local plain = mode.mode:match('^nt?$') or mode.mode:match('^[iR][cxv]*$') or mode.mode:match('^[vVsSt\22\19]$')
-  return plain ~= nil and not mode.blocking and vim.fn.getcmdwintype() == ''
+  local is_between = plain ~= nil and not mode.blocking and vim.fn.getcmdwintype() == ''
+  return is_between and not has_keys() and not busy.is_in_block()
 end
 
 --- Runs `start` with a function that goes on with the turn, and waits for that. Going on twice does nothing.
@@ -78,13 +87,22 @@ function Turn:ready()
   if is_ready() or self.cancelled then
     return
   end
+  if vim.fn.reg_recording() ~= '' then
+    require('ropewalk.review.say').say('a question waits until the macro is recorded')
+  end
+  self:poll(is_ready)
+end
+
+--- Waits until a condition holds.
+---@param holds fun(): boolean
+function Turn:poll(holds)
   local timer = assert(vim.uv.new_timer())
   self:await(function(resume)
     timer:start(
       20,
       20,
       vim.schedule_wrap(function()
-        if is_ready() then
+        if holds() then
           resume()
         end
       end)
@@ -92,6 +110,27 @@ function Turn:ready()
   end)
   timer:stop()
   timer:close()
+end
+
+--- Waits until something of somebody else's can come up: where text is typed, until that has paused, for keys that are
+--- swallowed then are given back to nobody.
+function Turn:pause()
+  self:ready()
+  local last = vim.uv.hrtime()
+  local function has_paused()
+    local is_text = api.nvim_get_mode().mode:match('^[iRt]')
+    return is_ready() and (not is_text or vim.uv.hrtime() - last >= M.guard_ms * 1000000)
+  end
+  if self.cancelled or has_paused() then
+    return
+  end
+  vim.on_key(function(_, typed)
+    if typed ~= nil and typed ~= '' then
+      last = vim.uv.hrtime()
+    end
+  end, keys_namespace)
+  self:poll(has_paused)
+  vim.on_key(nil, keys_namespace)
 end
 
 --- Whether a typed key is text where someone types.

@@ -5,6 +5,7 @@
 --- never be called.
 
 local log = require('vim.lsp.log')
+local text = require('ropewalk.text')
 
 local M = {}
 
@@ -54,12 +55,19 @@ function M.on_cancel(params, act)
   end
 end
 
---- A message as it goes over the wire.
+--- A message as it goes over the wire. What functions of others gave may hold what JSON cannot: bytes that are no UTF-8
+--- become U+FFFD in answers, so that they arrive; in what is asked the sidecar says what is wrong.
 ---@param message table
----@return string
+---@return string? frame
+---@return string? fault
 local function frame(message)
   message.jsonrpc = '2.0'
-  local body = vim.json.encode(message)
+  local ok, body = pcall(vim.json.encode, message)
+  if not ok then
+    return nil, 'this cannot be written as JSON: ' .. tostring(body):gsub('^.-:%d+: ', '')
+  elseif not message.method then
+    body = text.wire(body)
+  end
   return ('Content-Length: %d\r\n\r\n%s'):format(#body, body)
 end
 
@@ -121,13 +129,19 @@ function M.start(cmd, dispatchers, options)
   end
 
   ---@param message table
-  ---@return boolean
+  ---@return boolean sent
+  ---@return string? fault why it can never be sent
   local function send(message)
     log.debug('rpc.send', message)
     if closing() then
       return false
     end
-    return (pcall(process.write, process, frame(message)))
+    local framed, fault = frame(message)
+    if not framed then
+      log.error('ropewalk', message.method or 'an answer', fault)
+      return false, fault
+    end
+    return (pcall(process.write, process, framed))
   end
 
   --- Runs the handler of a request and sends its answer. Runs in a coroutine.
@@ -143,9 +157,13 @@ function M.start(cmd, dispatchers, options)
       err, result = { code = codes.InternalError, message = tostring(result) }, nil
     end
     if err then
-      send({ id = id, error = { code = err.code, message = err.message or 'failed', data = err.data } })
+      local message = tostring(err.message or 'failed')
+      send({ id = id, error = { code = err.code, message = message, data = err.data } })
     else
-      send({ id = id, result = result == nil and vim.NIL or result })
+      local _, fault = send({ id = id, result = result == nil and vim.NIL or result })
+      if fault then
+        send({ id = id, error = { code = codes.InternalError, message = fault } })
+      end
     end
   end
 
@@ -236,14 +254,17 @@ function M.start(cmd, dispatchers, options)
       count = count + 1
       local id = count
       callbacks[id], replied[id] = callback, notify_reply
-      if not send({ id = id, method = method, params = params }) then
+      local sent, fault = send({ id = id, method = method, params = params })
+      if fault then
+        on_response(id, { code = codes.InvalidParams, message = fault })
+      elseif not sent then
         callbacks[id], replied[id] = nil, nil
         return false
       end
       return true, id
     end,
     notify = function(method, params)
-      return send({ method = method, params = params })
+      return (send({ method = method, params = params }))
     end,
     is_closing = closing,
     terminate = function()

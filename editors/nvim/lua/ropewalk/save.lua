@@ -32,6 +32,23 @@ local function changed_outside(bufnr)
   return now ~= nil and stamps[bufnr] ~= nil and stamps[bufnr] ~= now
 end
 
+--- Whether the file would hold other characters than the buffer: `:write` puts a mark in the place of those that its
+--- encoding does not have, and only says so afterwards.
+---@param bufnr integer
+---@return string?
+local function unwritable(bufnr)
+  local encoding = vim.bo[bufnr].fileencoding
+  if encoding == '' or encoding:match('^u[tc][fs]') then
+    return nil
+  end
+  local text = table.concat(api.nvim_buf_get_lines(bufnr, 0, -1, false), '\r')
+  local there = text:find('[\128-\255]') and vim.iconv(text, 'utf-8', encoding)
+  if there == false or there and vim.iconv(there, encoding, 'utf-8') == text then
+    return nil
+  end
+  return ("the text has characters that the encoding of the file lacks ('fileencoding' %s)"):format(encoding)
+end
+
 --- Why a buffer cannot be written, if that can be told before.
 ---@param bufnr integer
 ---@return string?
@@ -46,6 +63,7 @@ local function refusal(bufnr)
   elseif changed_outside(bufnr) then
     return 'the file has changed on the disk since it was read; decide in the editor (:edit! or :write!)'
   end
+  return unwritable(bufnr)
 end
 
 --- Writes one buffer.

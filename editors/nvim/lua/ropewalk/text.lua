@@ -30,26 +30,42 @@ local M = {}
 ---@field lines string[]
 ---@field clear? boolean everything goes, down to the last line end
 
---- How long the valid UTF-8 sequence at byte `i` is; nil where there is none.
+--- Whether a byte of valid UTF-8 is inside a character, not its first.
+---@param byte? integer
+local function is_tail(byte)
+  return byte ~= nil and byte >= 0x80 and byte < 0xC0
+end
+
+--- Whether there are only ASCII characters. Byte by byte: that is compiled, where a pattern is looked for slowly.
+---@param s string
+---@return boolean
+local function is_ascii(s)
+  for i = 1, #s do
+    if s:byte(i) >= 0x80 then
+      return false
+    end
+  end
+  return true
+end
+
+--- How long the valid UTF-8 sequence at byte `i` is; nil where there is none. Makes no function, as nothing that does
+--- is compiled.
 ---@param s string
 ---@param i integer 1-based
 ---@return integer?
 local function sequence(s, i)
   local a, b, c, d = s:byte(i, i + 3)
-  local function tail(x)
-    return x ~= nil and x >= 0x80 and x <= 0xBF
-  end
   if a < 0x80 then
     return 1
   elseif a >= 0xC2 and a <= 0xDF then
-    return tail(b) and 2 or nil
+    return is_tail(b) and 2 or nil
   elseif a >= 0xE0 and a <= 0xEF then
     -- Overlong forms and surrogates are no UTF-8.
     local low, high = a == 0xE0 and 0xA0 or 0x80, a == 0xED and 0x9F or 0xBF
-    return b ~= nil and b >= low and b <= high and tail(c) and 3 or nil
+    return b ~= nil and b >= low and b <= high and is_tail(c) and 3 or nil
   elseif a >= 0xF0 and a <= 0xF4 then
     local low, high = a == 0xF0 and 0x90 or 0x80, a == 0xF4 and 0x8F or 0xBF
-    return b ~= nil and b >= low and b <= high and tail(c) and tail(d) and 4 or nil
+    return b ~= nil and b >= low and b <= high and is_tail(c) and is_tail(d) and 4 or nil
   end
   return nil
 end
@@ -60,7 +76,7 @@ end
 ---@return boolean lossy
 function M.wire(raw)
   local line = raw:find('\n', 1, true) and raw:gsub('\n', '\0') or raw
-  if not line:find('[\128-\255]') then
+  if is_ascii(line) then
     return line, false
   end
   local lossy = false
@@ -92,7 +108,7 @@ end
 ---@return integer
 function M.units(s, bytes)
   bytes = bytes or #s
-  if not s:find('[\128-\255]') then
+  if is_ascii(s) then
     return bytes
   end
   local units = 0
@@ -110,7 +126,7 @@ end
 ---@param units integer
 ---@return integer?
 function M.bytes(s, units)
-  if not s:find('[\128-\255]') then
+  if is_ascii(s) then
     return units <= #s and units or nil
   end
   local seen, i = 0, 1
@@ -151,12 +167,6 @@ end
 local function splits_crlf(text, row, col)
   local line = text.lines[row + 1]
   return col == #line and line:sub(-1) == '\r' and (text.eol or row + 1 < #text.lines)
-end
-
---- Whether a byte of valid UTF-8 is inside a character, not its first.
----@param byte? integer
-local function is_tail(byte)
-  return byte ~= nil and byte >= 0x80 and byte < 0xC0
 end
 
 --- How many bytes two lines share at their beginning, to a character boundary.

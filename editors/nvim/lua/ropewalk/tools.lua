@@ -215,7 +215,13 @@ function M.run(params)
   return await.await(function(done)
     local function finish(value)
       local ok, result = pcall(M.result, value)
-      done(ok and result or M.failure(tostring(result)))
+      local written, fault = pcall(vim.json.encode, result)
+      if not ok then
+        result = M.failure(tostring(result))
+      elseif not written then
+        result = M.failure(('the tool %s gave what cannot be written as JSON: %s'):format(params.name, tostring(fault)))
+      end
+      done(result)
     end
     local cancelled, acts = false, {} ---@type boolean, fun()[]
     rpc.on_cancel(params, function()

@@ -10,6 +10,15 @@ function M.here()
   return { window = api.nvim_get_current_win(), bufnr = api.nvim_get_current_buf() }
 end
 
+--- Whether the user is still where they asked, between two keys: what comes up then may take the keys.
+---@param from { window: integer, bufnr: integer }
+---@return boolean
+function M.waits(from)
+  return api.nvim_get_current_win() == from.window
+    and api.nvim_get_current_buf() == from.bufnr
+    and api.nvim_get_mode().mode == 'n'
+end
+
 --- Shows lines in a scratch window of their own, at the bottom. `q` closes it.
 ---@param title string
 ---@param lines string[]
@@ -17,10 +26,7 @@ end
 ---@param syntax? string
 ---@return integer bufnr
 function M.show(title, lines, from, syntax)
-  local enter = not from
-    or api.nvim_get_current_win() == from.window
-      and api.nvim_get_current_buf() == from.bufnr
-      and api.nvim_get_mode().mode == 'n'
+  local enter = not from or M.waits(from)
   local bufnr = api.nvim_create_buf(false, true)
   vim.bo[bufnr].bufhidden, vim.bo[bufnr].swapfile = 'wipe', false
   api.nvim_buf_set_lines(bufnr, 0, -1, false, lines)

@@ -2,6 +2,7 @@
 // the sidecar; VS Code asks its person before a model is used for the first time.
 import * as vscode from 'vscode';
 import { words } from '../named';
+import type { Questions } from '../person/ask';
 import type { CallParams, Content, RunAgentParams, RunAgentResult, SampleAnswer, SampleParams } from '../protocol';
 import type { Sidecar } from '../sidecar';
 import { followed, type Views } from '../views';
@@ -14,6 +15,8 @@ import { answered, asked } from './sampling';
 const MODELS_MS = 1500;
 /** So many agents can go on with their conversation. */
 const REMEMBERED = 16;
+/** So much of what a model is to be asked is shown (UTF-16 units). */
+const SHOWN = 2000;
 const JUSTIFICATION = 'An agent that you or your model started works with the tools of Ropewalk.';
 
 function settings(): { model: string; rounds: number } {
@@ -119,7 +122,12 @@ export interface Agents {
   ready(): Promise<void>;
 }
 
-export function registerAgents(context: vscode.ExtensionContext, sidecar: Sidecar, views: Views): Agents {
+export function registerAgents(
+  context: vscode.ExtensionContext,
+  sidecar: Sidecar,
+  views: Views,
+  questions: Questions,
+): Agents {
   const there = typeof vscode.lm?.selectChatModels === 'function';
   const log = vscode.window.createOutputChannel('Ropewalk Agents');
   const conversations = new Map<string, Turn[]>();
@@ -180,14 +188,13 @@ export function registerAgents(context: vscode.ExtensionContext, sidecar: Sideca
     if ('fault' in question) throw new Error(`The model was not asked: ${question.fault}.`);
     const chosen = await pick();
     if (!chosen) throw new Error(noModel());
-    const allow = 'Ask the model';
-    const detail = question.shown.length > 2000 ? `${question.shown.slice(0, 2000)}…` : question.shown;
-    const answer = await vscode.window.showWarningMessage(
-      `The MCP server "${server}" wants to ask the model ${chosen.name}.`,
-      { modal: true, detail },
-      allow,
-    );
-    if (answer !== allow) throw new Error('The person said no.');
+    const title = `The MCP server ${server} wants to ask the model ${chosen.name}`;
+    const rest = question.shown.length - SHOWN;
+    if (rest > 0) sidecar.log.info(`${title}:\n${question.shown}`);
+    const more = rest > 0 ? `… (${rest} more; the log has all of it)` : '';
+    const shown = question.shown.slice(0, SHOWN) + more;
+    // Not in a dialog: one takes the keyboard from whoever types, and an Enter that was meant for the text is a yes.
+    if (!(await questions.agree(title, shown, 'Ask the model', token))) throw new Error('The person said no.');
     let text = '';
     for await (const piece of modelPort(chosen, `The MCP server "${server}" asks a model.`, token).ask(
       question.turns,
@@ -211,6 +218,10 @@ export function registerAgents(context: vscode.ExtensionContext, sidecar: Sideca
     log,
     sidecar.onEvent('toolEvent', () => {
       idle = false;
+    }),
+    // A model that came while this one was starting.
+    sidecar.onDidChangeState((state) => {
+      if (state === 'running' && !declared) void late();
     }),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration('ropewalk.agentModel')) void late();

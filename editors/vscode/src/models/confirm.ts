@@ -1,10 +1,15 @@
 // What VS Code asks its person before one of our tools runs, from what `ropewalk/previewCall` says the call would do.
 // Plain functions over data; nothing here knows an editor.
 import type { PreviewResult } from '../protocol';
-import { escaped, fenced, shortened } from '../review/model';
+import { escaped as markdown, fenced, shortened } from '../review/model';
+import { oneLine, visible } from '../text';
 
-/** So many lines of a diff or a command line are shown; who wants all of it lets the tool propose. */
+/** So many lines of a diff are shown; who wants all of it lets the tool propose. A command is shown whole. */
 const SHOWN_LINES = 120;
+
+/** Words and blocks of code for Markdown, with what is invisible or turns other text around spelled out. */
+const escaped = (text: string) => markdown(visible(text));
+const block = (text: string, language: string) => fenced(visible(text), language);
 
 export type Confirmation =
   /** It runs without a question. */
@@ -32,13 +37,14 @@ function title(preview: PreviewResult, named: (uri: string) => string): string {
   const one = (uris: string[]) => (uris.length === 1 ? named(uris[0] ?? '') : `${uris.length} files`);
   if (writes.length > 0) return `Change ${one(writes)}?`;
   if (commands.length > 0) return commands.length === 1 ? 'Run this command?' : `Run ${commands.length} commands?`;
-  if (hosts.length > 0) return `Talk to ${hosts.length === 1 ? hosts[0] : `${hosts.length} machines`}?`;
+  if (hosts.length > 0) return `Talk to ${hosts.length === 1 ? oneLine(hosts[0] ?? '') : `${hosts.length} machines`}?`;
   return `Run the tool ${preview.name}?`;
 }
 
 /** What to ask, if anything. `named` gives a file's name for people. */
-export function confirmation(preview: PreviewResult, named: (uri: string) => string): Confirmation {
-  const about = subject(preview, named);
+export function confirmation(preview: PreviewResult, nameOf: (uri: string) => string): Confirmation {
+  const named = (uri: string) => oneLine(nameOf(uri));
+  const about = oneLine(subject(preview, named));
   const doing =
     about === '' ? preview.name : `${preview.name}: ${about.length > 80 ? `${about.slice(0, 79)}…` : about}`;
   const { decision, reason, risk } = preview.approval;
@@ -52,14 +58,14 @@ export function confirmation(preview: PreviewResult, named: (uri: string) => str
   if (decision === 'allow') return { kind: 'allow', doing };
   const parts = [escaped(reason.charAt(0).toUpperCase() + reason.slice(1)) + '\\.'];
   if (risk === 'high') parts.push('**Much can go wrong here\\.**');
-  for (const command of preview.access.commands) parts.push(fenced(shortened(command, SHOWN_LINES), 'sh'));
-  if (preview.diff) parts.push(fenced(shortened(preview.diff, SHOWN_LINES), 'diff'));
+  for (const command of preview.access.commands) parts.push(block(command, 'sh'));
+  if (preview.diff) parts.push(block(shortened(preview.diff, SHOWN_LINES), 'diff'));
   else if (preview.access.writes.length > 0) parts.push(list('Changes', preview.access.writes.map(named)));
   const others = preview.access.reads.filter((uri) => !preview.access.writes.includes(uri));
   if (others.length > 0) parts.push(list('Reads', others.map(named)));
   if (preview.access.hosts.length > 0) parts.push(list('Talks to', preview.access.hosts));
   if (preview.access.writes.length === 0 && preview.access.commands.length === 0) {
-    parts.push(fenced(shortened(JSON.stringify(preview.arguments, null, 2), SHOWN_LINES), 'json'));
+    parts.push(block(shortened(JSON.stringify(preview.arguments, null, 2), SHOWN_LINES), 'json'));
   }
   if (preview.repairs.length > 0) parts.push(list('What was mended in the arguments', preview.repairs));
   return { kind: 'ask', doing, title: title(preview, named), message: parts.join('\n\n') };

@@ -80,7 +80,10 @@ export class Approvals implements vscode.Disposable {
       scriptUri: panel.webview.asWebviewUri(vscode.Uri.joinPath(media, 'approve.js')).toString(),
     });
     this.shownAt = Date.now();
-    if (!panel.visible) panel.reveal(undefined, true);
+    if (panel.visible) return;
+    // Where the person works it would come before what they type into, and the keys would go nowhere.
+    const isInTheWay = panel.viewColumn === vscode.window.tabGroups.activeTabGroup.viewColumn;
+    panel.reveal(isInTheWay ? vscode.ViewColumn.Beside : undefined, true);
   }
 
   private open(): vscode.WebviewPanel {

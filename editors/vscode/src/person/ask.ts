@@ -75,6 +75,16 @@ export class Questions implements vscode.Disposable {
     );
   }
 
+  /** Asks whether something may be done: everything but a clear yes is a no. */
+  async agree(title: string, question: string, yes: string, token: vscode.CancellationToken): Promise<boolean> {
+    const options = [{ label: 'No' }, { label: yes }];
+    const step: Step = { title, question, options, multiple: false, custom: false, optional: false };
+    return this.inTurn(token, false, async () => {
+      const { answers, cancelled } = await walk([step], this.show(token));
+      return !cancelled && answers[0]?.selected[0] === 1;
+    });
+  }
+
   private async showPage(params: ElicitParams, token: vscode.CancellationToken): Promise<ElicitAnswer> {
     const url = params.url ?? '';
     const step: Step = {
@@ -242,6 +252,7 @@ export class Questions implements vscode.Disposable {
   private open(
     input: vscode.QuickInput & {
       onDidAccept: vscode.Event<void>;
+      onDidChangeValue: vscode.Event<string>;
       onDidTriggerButton: vscode.Event<vscode.QuickInputButton>;
       buttons: readonly vscode.QuickInputButton[];
     },
@@ -266,7 +277,11 @@ export class Questions implements vscode.Disposable {
     const asks = step.options.length > 0 && judge !== undefined;
     input.buttons = [...(place > 0 || asks ? [vscode.QuickInputButtons.Back] : []), ...(step.optional ? [skip] : [])];
     return new Promise((resolve) => {
-      const from = Date.now() + EARLY_MS;
+      let from = Date.now() + EARLY_MS;
+      // Who types into something else goes on for a moment: what is typed then is no answer before it has paused.
+      input.onDidChangeValue(() => {
+        if (Date.now() < from) from = Date.now() + EARLY_MS;
+      });
       const end = (ended: Ended) => {
         taken.dispose();
         this.reveal = undefined;

@@ -193,20 +193,6 @@ export async function the_caret_stays_where_the_person_is(play) {
   await edit('more\n', 'above\nmore\n', '5', '12, eins3!4\nabove\n5more\nlines\ntwo\nthree');
 }
 
-export async function a_document_whose_editor_takes_no_keys(play) {
-  const code = await play.share({ 'locked.txt': 'one 😀 two\n' });
-  await code.open(play.file('locked.txt'));
-  await code.run((vscode) => vscode.commands.executeCommand('workbench.action.files.setActiveEditorReadonlyInSession'));
-  await code.type('not to be seen');
-  await call(code, 'read', { file_path: play.file('locked.txt') });
-  const edit = { file_path: play.file('locked.txt'), old_string: '😀 two', new_string: '😎 three' };
-  const result = await call(code, 'edit', edit);
-  assert.equal(result.status, 'ok', text(result));
-  await code.shows('one 😎 three');
-  const unlock = 'workbench.action.files.resetActiveEditorReadonlyInSession';
-  await code.run((vscode, _pane, unlock) => vscode.commands.executeCommand(unlock), unlock);
-}
-
 export async function half_a_character_that_somebody_typed(play) {
   const code = await play.share({ 'half.txt': 'one\ntwo\n' });
   await code.open(play.file('half.txt'));

@@ -5,6 +5,7 @@ local changes = require('ropewalk.review.changes')
 local judge = require('ropewalk.review.judge')
 local marks = require('ropewalk.review.marks')
 local say = require('ropewalk.review.say')
+local window = require('ropewalk.window')
 
 local api = vim.api
 
@@ -65,10 +66,13 @@ local function proposed_text(item, done)
   if not client then
     return say.warn('the sidecar is gone')
   end
+  local from = window.here()
   local params = { uri = item.uri, sessionId = item.session_id }
   require('ropewalk.client').request(client, 'ropewalk/documentText', params, function(err, result)
     if err then
       return say.warn(err.message)
+    elseif not window.waits(from) then
+      return say.say('the proposed text has come; ask once more to see it')
     end
     done(result.text or '')
   end)
@@ -127,15 +131,24 @@ function M.edit(item, whole)
         local sep = dos and '\r\n' or '\n'
         local edited = empty and '' or table.concat(now, sep) .. (ended and sep or '')
         sent = true
+        local tick = api.nvim_buf_get_changedtick(bufnr)
+        -- Also where its window is closed right away: what is not accepted is not lost.
+        vim.bo[bufnr].bufhidden = 'hide'
         judge.accept({ scope = whole and 'file' or 'hunk', items = { item } }, edited, function(applied)
           sent = false
           if not api.nvim_buf_is_valid(bufnr) then
             return
-          elseif applied then
+          elseif applied and api.nvim_buf_get_changedtick(bufnr) == tick then
             vim.bo[bufnr].modified = false
             -- What was written is in its place now.
-            api.nvim_buf_delete(bufnr, { force = true })
+            return api.nvim_buf_delete(bufnr, { force = true })
           end
+          -- What was refused, or typed since, is the user's still.
+          vim.bo[bufnr].modified = true
+          if #vim.fn.win_findbuf(bufnr) == 0 then
+            api.nvim_open_win(bufnr, false, { split = 'below', win = -1 })
+          end
+          vim.bo[bufnr].bufhidden = 'wipe'
         end)
         vim.bo[bufnr].modified = false
       end,

@@ -4,6 +4,7 @@ local changes = require('ropewalk.review.changes')
 local go = require('ropewalk.review.go')
 local marks = require('ropewalk.review.marks')
 local say = require('ropewalk.review.say')
+local here = require('ropewalk.window')
 
 local api = vim.api
 
@@ -87,6 +88,7 @@ end
 
 --- Fills the quickfix list anew, in place where it is ours already, and opens it.
 function M.quickfix()
+  local from = here.here()
   changes.refresh(function()
     local entries = M.entries()
     local mine = vim.fn.getqflist({ title = 1 }).title == TITLE
@@ -94,7 +96,11 @@ function M.quickfix()
     if #entries == 0 then
       return say.say('nothing waits for your judgement')
     end
-    vim.cmd('botright copen')
+    if here.waits(from) then
+      vim.cmd('botright copen')
+    else
+      say.say('the list is filled (:copen)')
+    end
   end)
 end
 
@@ -175,8 +181,15 @@ end
 
 ---@return integer?
 local function overview_buffer()
-  local bufnr = vim.fn.bufnr('^' .. NAME .. '$')
-  return bufnr ~= -1 and api.nvim_buf_is_loaded(bufnr) and bufnr or nil
+  for _, bufnr in ipairs(api.nvim_list_bufs()) do
+    if api.nvim_buf_get_name(bufnr) == NAME then
+      -- One that a restored session brought has no keys: it makes room.
+      if api.nvim_buf_is_loaded(bufnr) and vim.b[bufnr].ropewalk_review then
+        return bufnr
+      end
+      pcall(api.nvim_buf_delete, bufnr, { force = true })
+    end
+  end
 end
 
 local namespace = api.nvim_create_namespace('ropewalk.review.overview')
@@ -249,23 +262,28 @@ end
 ---@param keys table<string, string> key -> action
 ---@param run fun(action: string)
 function M.open(keys, run)
+  local from = here.here()
   changes.refresh(function()
+    -- Its keys judge at once: they are not for who types elsewhere by now.
+    local enter = here.waits(from)
     local bufnr = overview_buffer()
     local window = bufnr and vim.fn.win_findbuf(bufnr)[1]
     if window then
-      api.nvim_set_current_win(window)
+      if enter then
+        api.nvim_set_current_win(window)
+      end
       return M.redraw()
     end
-    vim.cmd('botright new')
-    bufnr = api.nvim_get_current_buf()
-    vim.bo[bufnr].buftype, vim.bo[bufnr].bufhidden, vim.bo[bufnr].swapfile = 'nofile', 'wipe', false
-    vim.bo[bufnr].buflisted = false
+    bufnr = api.nvim_create_buf(false, true)
+    window = api.nvim_open_win(bufnr, enter, { split = 'below', win = -1 })
+    vim.bo[bufnr].bufhidden, vim.bo[bufnr].swapfile = 'wipe', false
+    vim.b[bufnr].ropewalk_review = true
     api.nvim_buf_set_name(bufnr, NAME)
     vim.bo[bufnr].filetype = 'ropewalk-review'
-    vim.wo[0][0].wrap, vim.wo[0][0].cursorline, vim.wo[0][0].number = false, true, false
+    vim.wo[window][0].wrap, vim.wo[window][0].cursorline, vim.wo[window][0].number = false, true, false
     M.redraw()
     local height = math.max(3, math.min(api.nvim_buf_line_count(bufnr), math.floor(vim.o.lines / 2)))
-    api.nvim_win_set_height(0, height)
+    api.nvim_win_set_height(window, height)
     local function map(key, act)
       vim.keymap.set('n', key, act, { buffer = bufnr, nowait = true })
     end

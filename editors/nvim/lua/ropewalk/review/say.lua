@@ -6,9 +6,28 @@ local M = {}
 ---@type string?
 M.last = nil
 
+--- Whether something that plugins put their own in place of is still a function of Neovim's. What they put there may be
+--- a table that can be called.
+---@param value any
+---@param pattern string of the file it would be from
+---@return boolean
+function M.is_from(value, pattern)
+  return type(value) == 'function' and debug.getinfo(value, 'S').source:match(pattern) ~= nil
+end
+
 --- Whether `vim.notify` is Neovim's own, which writes to the bottom line and waits for a key when that is too short.
 local function is_plain()
-  return debug.getinfo(vim.notify, 'S').source:match('vim[/\\]_[%w_/\\]+%.lua$') ~= nil
+  return M.is_from(vim.notify, 'vim[/\\]_[%w_/\\]+%.lua$')
+end
+
+--- `vim.notify`, which may be a plugin's: where that fails, whoever had something to say goes on all the same.
+---@param message string
+---@param level integer
+function M.notify(message, level)
+  local ok, err = pcall(vim.notify, message, level)
+  if not ok then
+    vim.lsp.log.error('ropewalk', 'vim.notify failed', err, message)
+  end
 end
 
 ---@param message string
@@ -23,7 +42,7 @@ function M.say(message, level)
       message = vim.fn.strcharpart(message, 0, vim.fn.strchars(message) - 2) .. '…'
     end
   end
-  vim.notify(message, level or vim.log.levels.INFO)
+  M.notify(message, level or vim.log.levels.INFO)
 end
 
 ---@param message string

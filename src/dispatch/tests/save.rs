@@ -99,6 +99,18 @@ async fn what_is_not_seen_on_the_disk_is_not_saved() {
     check(|_, _| Some(Err(AskError::Timeout)), "the editor did not answer in time").await;
     check(lies, "the editor said so, but the file on the disk has another text").await;
     check(believes, "the editor said so, but the file on the disk has another text").await;
+    // An editor may write other line ends than it syncs: CRs too, but not where the text has CRs of its own.
+    let cr = |desk: &Desk, document: &Snapshot, end: &str| {
+        desk.disk.put("/w/a.txt", desk.documents.get(&document.key).unwrap().text.to_string().replace('\n', end));
+        desk.documents.save(&document.key);
+        Some(Ok(SaveResult::default()))
+    };
+    for (shown, end, unsaved) in
+        [("one\nb\n", "\r", false), ("one\nb\n", "\r\n", false), ("one\nb\n", " ", true), ("one\r\nb\r", "\r", true)]
+    {
+        let (desk, _) = desk(shown, Save::Always, move |desk, document| cr(desk, document, end));
+        assert_eq!(told(&edit(&desk).await).0, unsaved, "{shown:?} {end:?}");
+    }
     // An answer is not needed where the disk shows it.
     let mute = |desk: &Desk, document: &Snapshot| {
         saves(desk, document);

@@ -319,8 +319,9 @@ async fn refuse(
         Fate::Refused(why) => Refusal::new(
             RefusalKind::Conflict,
             format!(
-                "The editor refused the edit of {shown} ({why}); nothing was changed. The document may be \
-                 read-only; ask the user."
+                "The editor refused the edit of {shown} ({why}); nothing was changed. If that does not say what to do: the \
+                 user may be in the middle of something, then once more is enough, or the document is read-only, then \
+                 ask the user."
             ),
         ),
         Fate::Ignored => Refusal::new(

@@ -20,7 +20,7 @@ pub fn messages(data: &[u8]) {
     match message(data) {
         Heard::Call(call) => called(&call, strict.as_ref()),
         Heard::Answer(answer) => {
-            let strict = strict.as_ref().expect("what is no JSON is no answer");
+            let Some(strict) = &strict else { return };
             assert!(strict.get("method").is_none(), "a call is no answer: {strict}");
             assert_eq!(answer["id"], strict["id"]);
             assert_eq!((&answer["result"], &answer["error"]["code"]), (&strict["result"], &strict["error"]["code"]));
@@ -38,7 +38,8 @@ pub fn messages(data: &[u8]) {
 }
 
 fn called(call: &Value, strict: Option<&Value>) {
-    let strict = strict.expect("what is no JSON is no call");
+    // A field that nobody looks at may hold bytes that are no text.
+    let Some(strict) = strict else { return };
     assert_eq!(call["method"], strict["method"]);
     assert_eq!(call["id"], strict["id"]);
     if BARE.iter().all(|name| strict["method"] != *name) {

@@ -77,7 +77,8 @@ fn public(target: &Target) {
     let top = origin.host.rsplit('.').next().unwrap_or_default();
     assert!(!matches!(top, "localhost" | "local" | "internal" | "lan" | "onion" | "home" | "corp"), "{host:?}");
     // What a resolver of old would take for an address: 127.1, 0x7f.1, 2130706433.
-    let numeric = top.bytes().all(|byte| byte.is_ascii_digit()) || top.starts_with("0x");
+    let hex = top.strip_prefix("0x").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    let numeric = hex || top.bytes().all(|byte| byte.is_ascii_digit());
     assert!(!numeric, "{host:?} may be read as an address");
 }
 

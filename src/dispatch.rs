@@ -37,6 +37,8 @@ mod looking;
 mod mcp;
 mod names;
 mod nested;
+#[doc(hidden)]
+pub mod open;
 mod outputs;
 mod own;
 mod preview;

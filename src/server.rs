@@ -12,6 +12,8 @@ mod frames;
 mod front;
 mod lifecycle;
 mod messages;
+#[doc(hidden)]
+pub mod open;
 mod ordered;
 mod outbox;
 mod outline;

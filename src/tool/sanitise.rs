@@ -93,7 +93,9 @@ fn pass(schema: &Value, dialect: Dialect) -> Result<Sanitised, Unfit> {
 pub fn compiled(schema: &Value) -> Result<(Validator, Draft), Unfit> {
     let named = schema.get("$schema").is_some();
     let declared = Draft::default().detect(schema);
-    let drafts = if named { vec![declared] } else { vec![Draft::Draft202012, Draft::Draft7, Draft::Draft4] };
+    // A dialect that nobody knows says nothing; the library panics where it is told to use it.
+    let known = named && !matches!(declared, Draft::Unknown);
+    let drafts = if known { vec![declared] } else { vec![Draft::Draft202012, Draft::Draft7, Draft::Draft4] };
     let mut first = None;
     for draft in drafts {
         match jsonschema::options().with_draft(draft).build(schema) {

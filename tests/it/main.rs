@@ -24,6 +24,7 @@ mod fidelity;
 mod files;
 mod format;
 mod front;
+mod fuzz;
 mod halves;
 #[cfg(target_os = "linux")]
 mod hangs;

@@ -66,7 +66,7 @@ fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
 }
 
 fn rust_files() -> Vec<(String, String)> {
-    ["src", "tests", "benches"].iter().flat_map(|folder| files(folder, "rs")).map(|path| read(&path)).collect()
+    ["src", "tests", "benches", "fuzz"].iter().flat_map(|folder| files(folder, "rs")).map(|path| read(&path)).collect()
 }
 
 #[expect(clippy::disallowed_methods, reason = "a test of the repository reads the repository")]
@@ -448,11 +448,14 @@ fn the_check_of_conformance_can_fail() {
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test of the repository runs the formatter")]
 fn the_code_is_formatted() {
-    let output = Command::new(env!("CARGO")).args(["fmt", "--check"]).current_dir(root()).output().unwrap();
-    assert!(
-        output.status.success(),
-        "{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
+    for manifest in ["Cargo.toml", "fuzz/Cargo.toml"] {
+        let arguments = ["fmt", "--check", "--manifest-path", manifest];
+        let output = Command::new(env!("CARGO")).args(arguments).current_dir(root()).output().unwrap();
+        assert!(
+            output.status.success(),
+            "{manifest}: {}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
 }

@@ -320,6 +320,16 @@ fn any_root() -> impl Strategy<Value = Value> {
     })
 }
 
+#[test]
+fn a_dialect_that_nobody_knows_says_nothing() {
+    for dialect in ["nttp://json-schema.org/draft-04/schema#", "https://example.org/mine", ""] {
+        let schema = json!({ "$schema": dialect, "type": "object", "properties": { "a": { "type": "integer" } } });
+        let (validator, _) = compiled(&schema).unwrap_or_else(|unfit| panic!("{dialect:?} {unfit}"));
+        assert!(validator.is_valid(&json!({ "a": 1 })) && !validator.is_valid(&json!({ "a": "b" })), "{dialect:?}");
+        assert_eq!(plain(schema.clone())["properties"]["a"], json!({ "type": "integer" }), "{dialect:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { max_global_rejects: 100_000, ..ProptestConfig::default() })]
 

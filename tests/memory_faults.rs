@@ -13,6 +13,7 @@ mod editor;
 #[path = "memory_faults/hours.rs"]
 mod hours;
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -80,11 +81,11 @@ async fn settle(editor: &mut FakeEditor) {
     editor.accept_rest();
 }
 
-/// Opens so many documents, changes each, works with them, and closes them; bytes that live while they are open.
-async fn documents(editor: &mut FakeEditor, count: usize) -> usize {
+/// Opens the documents of these numbers, changes each, works with them, and closes them; bytes that live while they are open.
+async fn documents(editor: &mut FakeEditor, numbers: Range<usize>) -> usize {
     let before = live();
     let uri = |number: usize| format!("file:///w/{number}.txt");
-    for number in 0..count {
+    for number in numbers.clone() {
         let text = format!("document {number}\n{}", "a line of a document\n".repeat(40));
         let document = json!({ "uri": uri(number), "languageId": "text", "version": 1, "text": text });
         editor.notify("textDocument/didOpen", json!({ "textDocument": document }));
@@ -96,7 +97,7 @@ async fn documents(editor: &mut FakeEditor, count: usize) -> usize {
             editor.ask("ropewalk/documentText", json!({ "uri": uri(number) })).await;
         }
     }
-    let last = count - 1;
+    let last = numbers.end - 1;
     let told = editor.ask("ropewalk/documentText", json!({ "uri": uri(last) })).await;
     let unsaved = told["text"].as_str().unwrap().to_owned();
     assert!(unsaved.starts_with(&format!("unsaved document {last}\n")), "{told}");
@@ -111,14 +112,14 @@ async fn documents(editor: &mut FakeEditor, count: usize) -> usize {
     assert_eq!(editor.result(id).await["status"], "ok");
     assert!(editor.buffers.remove(&uri(last)).unwrap().text.starts_with("edited document"));
     editor.ask("ropewalk/keep", json!({})).await;
-    for number in 0..count {
+    for number in numbers.clone() {
         editor.notify("textDocument/didClose", json!({ "textDocument": { "uri": uri(number) } }));
         if number % 500 == 0 {
             editor.ask("ropewalk/settle", json!({ "deadlineMs": 60_000 })).await;
         }
     }
     settle(editor).await;
-    let gone = editor.request("ropewalk/documentText", json!({ "uri": uri(0) }));
+    let gone = editor.request("ropewalk/documentText", json!({ "uri": uri(numbers.start) }));
     assert!(editor.maybe_answer(gone).await.unwrap().get("error").is_some(), "it is closed");
     open
 }
@@ -128,13 +129,16 @@ async fn ten_thousand_open_documents_give_their_memory_back() {
     let _alone = alone().await;
     let ports = Ports { disk: Arc::new(MemoryDisk::new().with_dir("/w")), ..Ports::system() };
     let mut editor = editor_over(ports, Path::new("/w"), json!({}), json!({})).await;
-    documents(&mut editor, 100).await;
+    documents(&mut editor, 0..100).await;
     let before = live();
-    let open = documents(&mut editor, 10_000).await;
-    let left = live().saturating_sub(before);
-    println!("open: {} bytes a document of 850 bytes; left when all are closed: {left} bytes", open / 10_000);
+    let open = documents(&mut editor, 1_000..11_000).await;
+    let first = live().saturating_sub(before);
+    // Ten thousand others: what is bounded, and room that is kept for the next, is there by now.
+    documents(&mut editor, 20_000..30_000).await;
+    let second = live().saturating_sub(before);
+    println!("open: {} bytes a document; when all are closed: {first}, after as many others: {second}", open / 10_000);
     assert!(open / 10_000 < 8 * 1024, "{open}");
-    assert!(left < MIB, "{left}");
+    assert!(first < 8 * MIB && second < first + MIB / 2, "{first} {second}");
     assert_eq!(editor.leave().await, 0);
 }
 
@@ -172,7 +176,6 @@ async fn a_workspace_of_two_gigabytes_is_answered_for_in_bounded_memory() {
         ("all files", "glob", json!({ "pattern": "*" }), "files"),
         ("file_search", "file_search", json!({ "query": "wanted" }), "group7/wanted.txt"),
         ("ls", "ls", json!({ "depth": 2 }), "image.bin"),
-        ("read", "read", json!({ "file_path": "sparse.log", "limit": 1 }), "needle in the log"),
     ] {
         ALLOCATOR.reset_peak_usage();
         let result = editor.ask("ropewalk/callTool", json!({ "name": name, "arguments": arguments })).await;
@@ -184,6 +187,7 @@ async fn a_workspace_of_two_gigabytes_is_answered_for_in_bounded_memory() {
         ("edit", json!({ "file_path": "sparse.log", "old_string": "needle", "new_string": "pin" })),
         ("write", json!({ "file_path": "image.bin", "content": "x" })),
         ("read", json!({ "file_path": "image.bin" })),
+        ("read", json!({ "file_path": "sparse.log", "limit": 1 })),
     ] {
         ALLOCATOR.reset_peak_usage();
         let result = editor.ask("ropewalk/callTool", json!({ "name": name, "arguments": arguments })).await;

@@ -144,7 +144,7 @@ pub(super) fn find(disk: &dyn Disk, path: &Path, shown: &str, breaks: LineBreaks
             ));
         }
     }
-    if !canonical(disk, path) {
+    if !led_there(disk, path).map_err(|error| words::system(shown, "read", &error))? {
         return Err(conflict(format!(
             "A directory on the way to {shown} was replaced by a symbolic link meanwhile. Nothing was changed; \
              name it again."
@@ -160,7 +160,16 @@ pub(super) fn find(disk: &dyn Disk, path: &Path, shown: &str, breaks: LineBreaks
 }
 
 pub(super) fn canonical(disk: &dyn Disk, path: &Path) -> bool {
-    disk.canonicalize(path).is_ok_and(|real| real == path)
+    led_there(disk, path).unwrap_or(false)
+}
+
+/// Whether a path leads to itself, without a link; an error where the disk does not say.
+fn led_there(disk: &dyn Disk, path: &Path) -> io::Result<bool> {
+    match disk.canonicalize(path) {
+        Ok(real) => Ok(real == path),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 fn unwritable(shown: &str, error: &codec::CodecError) -> Refusal {
@@ -328,7 +337,7 @@ fn make(
     let bytes = shaped.after.to_string().into_bytes();
     if let Some(folder) = path.parent() {
         disk.create_dir_all(folder).map_err(|error| words::system(shown, "made", &error))?;
-        if !canonical(disk, folder) {
+        if !led_there(disk, folder).map_err(|error| words::system(shown, "made", &error))? {
             return Err(conflict(format!(
                 "A directory on the way to {shown} was replaced by a symbolic link meanwhile. Nothing was \
                  written; name it again."

@@ -1,10 +1,10 @@
 //! A disk at which everything waits: nobody's typing does.
 
-use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ropewalk::ports::{MemoryDisk, Ports};
-use ropewalk::server::{self, ServeOptions};
+use ropewalk::server::{self, Rooms, ServeOptions};
 use serde_json::{Value, json};
 
 use super::frail::Frail;
@@ -14,18 +14,21 @@ const OPEN: &str = "file:///w/open.txt";
 
 #[tokio::test]
 async fn typing_does_not_wait_for_a_disk_that_answers_nothing() {
-    let memory = Arc::new(
-        MemoryDisk::new().with_file("/w/open.txt", "text").with_file("/w/closed.txt", "one\nold\n").with_dir("/state"),
-    );
+    let memory = Arc::new(MemoryDisk::new().with_file("/w/open.txt", "text").with_file("/w/closed.txt", "one\nold\n"));
     let disk = Frail::over(Arc::clone(&memory));
     let ports = Ports { disk: Arc::new(disk.clone()), ..Ports::system() };
-    let options =
-        ServeOptions { repeatable: true, state_dir: Some(Path::new("/state").to_owned()), ..ServeOptions::default() };
+    let options = ServeOptions { repeatable: true, ..ServeOptions::default() };
+    let (sender, documents) = std::sync::mpsc::channel();
     // As in the program: the pipes on a thread of their own, and few others for the calls.
     let mut editor = FakeEditor::start(|input, output| {
         tokio::task::spawn_blocking(move || {
             let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build();
-            threads.unwrap().block_on(server::serve(input, output, ports, options))
+            let (inner, outer) = (ports.clone(), ports);
+            threads.unwrap().block_on(server::serve_with(input, output, outer, options, move |editor| {
+                let parts = server::assemble(inner, editor);
+                sender.send(Arc::clone(&parts.documents)).unwrap();
+                Rooms::of(&parts)
+            }))
         })
     });
     let params = json!({
@@ -54,6 +57,8 @@ async fn typing_does_not_wait_for_a_disk_that_answers_nothing() {
             calls.push(editor.request("ropewalk/callTool", params));
         }
     }
+    let diagnostics = json!({ "uri": "file:///w/closed.txt", "deadlineMs": 50 });
+    let diagnostics = editor.request("ropewalk/diagnostics", diagnostics);
     let stuck = async {
         while disk.waiting() == 0 {
             tokio::task::yield_now().await;
@@ -63,10 +68,20 @@ async fn typing_does_not_wait_for_a_disk_that_answers_nothing() {
     for number in 0..500 {
         editor.splice(OPEN, 0..0, &(number % 10).to_string());
     }
-    // It is answered while everything else waits.
-    let told = editor.ask("ropewalk/documentText", json!({ "uri": OPEN })).await;
-    let buffer = &editor.buffers[OPEN];
-    assert_eq!((&told["version"], &told["text"]), (&json!(buffer.version), &json!(buffer.text)));
+    // Every key is applied while everything else waits.
+    let documents = documents.recv().unwrap();
+    let wanted = editor.buffers[OPEN].clone();
+    let applied = async {
+        loop {
+            let now = documents.key_of(OPEN).and_then(|key| documents.get(&key)).expect("an open document");
+            if now.version == wanted.version {
+                return now.text.to_string();
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let text = tokio::time::timeout(Duration::from_mins(1), applied).await.expect("the typing is applied");
+    assert_eq!(text, wanted.text);
     assert!(disk.waiting() > 0, "the disk still answers nothing");
     assert_eq!(memory.bytes("/w/new0.txt"), None);
     disk.open_gate();
@@ -74,6 +89,8 @@ async fn typing_does_not_wait_for_a_disk_that_answers_nothing() {
         let result: Value = editor.result(id).await;
         assert_eq!(result["status"], "ok", "{result}");
     }
+    let report: Value = editor.result(diagnostics).await;
+    assert!(report["documents"].is_array(), "{report}");
     for number in 0..4 {
         assert_eq!(memory.bytes(format!("/w/new{number}.txt")).as_deref(), Some(&b"made\n"[..]));
     }

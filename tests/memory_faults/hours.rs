@@ -29,10 +29,10 @@ impl Day {
     #[expect(clippy::disallowed_methods, reason = "the test has files")]
     pub(super) async fn begin(folder: &Path) -> Day {
         let folder = folder.canonicalize().unwrap();
-        std::fs::write(folder.join("long.txt"), "a line of a long file\n".repeat(5000)).unwrap();
+        std::fs::write(folder.join("long.txt"), "a line of a long file\n".repeat(1000)).unwrap();
         let abilities = json!({ "approve": true, "runAgent": true, "events": true, "resync": true });
         let settings =
-            json!({ "output": { "keptBytes": 300_000, "diskBytes": 300_000 }, "read": { "unchanged": false } });
+            json!({ "output": { "keptBytes": 30_000, "diskBytes": 30_000 }, "read": { "unchanged": false } });
         let editor = super::editor_over(Ports::system(), &folder, abilities, settings).await;
         Day { editor, folder, round: 0 }
     }
@@ -44,7 +44,7 @@ impl Day {
             // What came in the round before and was not looked at is gone by then.
             self.round().await;
             super::settle(&mut self.editor).await;
-            tokio::time::sleep(Duration::from_mins(3)).await;
+            tokio::time::sleep(Duration::from_mins(6)).await;
         }
         self.editor.buffers.clear();
         super::settle(&mut self.editor).await;
@@ -92,7 +92,7 @@ impl Day {
         // A pane that stays all day, and one for this round.
         let own = format!("pane {round}");
         for session in ["all day", &own] {
-            self.call(session, "read", json!({ "file_path": "long.txt", "limit": 5000 })).await;
+            self.call(session, "read", json!({ "file_path": "long.txt", "limit": 1000 })).await;
             self.call(session, "grep", json!({ "pattern": "line" })).await;
             let todos: Vec<Value> =
                 (0..9).map(|at| json!({ "content": format!("{at} of {round}"), "status": "pending" })).collect();
@@ -101,13 +101,13 @@ impl Day {
             self.call(session, "write", json!({ "file_path": file, "content": format!("round {round}\n") })).await;
         }
         for number in 0..DOCUMENTS {
-            let text = format!("one\ntwo\nthree {round}\n{}", "more\n".repeat(500));
+            let text = format!("one\ntwo\nthree {round}\n{}", "more\n".repeat(60));
             self.editor.open(&self.uri(number), &text);
             self.diagnose(number);
             self.edit("all day", number, "two", "2").await;
             self.edit(&own, number, "three", "3").await;
             self.diagnose(number);
-            for typed in 0..20 {
+            for typed in 0..5 {
                 let uri = self.uri(number);
                 self.editor.splice(&uri, 0..0, &(typed % 10).to_string());
             }
@@ -138,7 +138,7 @@ impl Day {
         // An agent in the background, which answers at length.
         self.call("all day", "agent", json!({ "prompt": "count", "background": true })).await;
         let (asked, _) = self.editor.asked("ropewalk/runAgent").await;
-        self.editor.respond(&asked, json!({ "output": format!("{round}\n").repeat(2000), "status": "completed" }));
+        self.editor.respond(&asked, json!({ "output": format!("{round}\n").repeat(500), "status": "completed" }));
         self.editor.ask("ropewalk/keep", json!({})).await;
         for number in 0..DOCUMENTS {
             let uri = self.uri(number);

@@ -15,9 +15,9 @@ use tokio::process::Command;
 use crate::process::Binary;
 
 /// Kills of each kind.
-const KILLS: u64 = 12;
+const KILLS: u64 = 8;
 /// Bytes between the two ends of a file, which tell its state.
-const MIDDLE: usize = 3 << 20;
+const MIDDLE: usize = 1 << 20;
 
 struct Desk {
     _gone: tempfile::TempDir,

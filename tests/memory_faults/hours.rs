@@ -44,7 +44,7 @@ impl Day {
             // What came in the round before and was not looked at is gone by then.
             self.round().await;
             super::settle(&mut self.editor).await;
-            tokio::time::sleep(Duration::from_mins(6)).await;
+            tokio::time::sleep(Duration::from_mins(11)).await;
         }
         self.editor.buffers.clear();
         super::settle(&mut self.editor).await;

@@ -219,17 +219,13 @@ impl Front {
 
     fn begin_diagnostics(self: &Arc<Self>, params: &Value) -> Result<Started, Error> {
         let params: DiagnosticsParams = read(params)?;
-        let target = match &params.uri {
-            None => None,
-            Some(uri) => {
-                let target = self.rooms.workspace.resolve(uri);
-                Some(target.map_err(|refusal| Error::invalid_params(refusal.message))?)
-            }
-        };
         let cancel = CancellationToken::new();
         let front = Arc::clone(self);
         let token = cancel.clone();
         let rest = async move {
+            // Where links lead is asked of the disk, for which nothing waits that comes after this.
+            let target = params.uri.as_ref().map(|uri| front.rooms.workspace.resolve(uri)).transpose();
+            let target = target.map_err(|refusal| Error::invalid_params(refusal.message))?;
             if let Some(target) = &target {
                 front.there(target).await?;
             }

@@ -26,7 +26,7 @@ use database::{Database, Fault};
 /// The name of the database in the state folder.
 const FILE: &str = "sessions.sqlite";
 
-/// Sessions that nothing has changed in for so long are not kept any longer.
+/// Sessions that nothing has changed in for so long are not kept any longer, once others have been changed since.
 const KEEP: Duration = Duration::from_hours(30 * 24);
 
 /// A part of at most so many bytes of JSON is kept.
@@ -249,7 +249,7 @@ impl Keeper {
                 opened => break opened?,
             }
         };
-        if let Err(fault) = database.prune(self.now().saturating_sub(KEEP.as_secs())) {
+        if let Err(fault) = database.prune(self.now(), KEEP.as_secs()) {
             debug!(%fault, "old sessions were not pruned");
         }
         Ok(database)

@@ -14,6 +14,9 @@ use crate::text::{Clamp, Encoding, LineBreaks, Range, Splice, Text, TextEdit};
 
 use super::paths::{Key, same_spelled};
 
+/// Room for so many open documents is never given back.
+const ROOM: usize = 512;
+
 /// How the two sides count; negotiated once, at `initialize`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counting {
@@ -167,6 +170,17 @@ struct Inner {
     ahead: HashMap<Key, (i32, i32)>,
     watchers: HashMap<Key, Vec<mpsc::UnboundedSender<DocEvent>>>,
     epochs: u64,
+}
+
+impl Inner {
+    /// Gives room back that was made for many documents, once most of them are closed.
+    fn give_back(&mut self) {
+        if self.open.capacity() > ROOM && self.open.len() < self.open.capacity() / 8 {
+            let room = self.open.len() * 2;
+            self.open.shrink_to(room);
+            self.keys.shrink_to(room);
+        }
+    }
 }
 
 impl Documents {
@@ -392,6 +406,7 @@ impl Documents {
         inner.keys.remove(&snapshot.uri);
         inner.doubles.remove(&snapshot.uri);
         inner.ahead.remove(key);
+        inner.give_back();
         self.publish(&mut inner, &DocEvent::Closed(snapshot));
         // Another buffer of the same file becomes the file to us.
         let heir = inner.doubles.iter().find(|(_, file)| *file == key).map(|(uri, _)| uri.clone());

@@ -20,6 +20,7 @@ mod doubles;
 mod editor;
 mod ends;
 mod fake_server;
+mod faults;
 mod fidelity;
 mod files;
 mod format;

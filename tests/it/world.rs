@@ -13,14 +13,17 @@ use tokio::process::Command;
 use crate::process::Binary;
 
 /// A folder that anybody may pass through, with a home, a place for state and a repository in it.
-struct World {
+pub struct World {
     _gone: tempfile::TempDir,
-    at: PathBuf,
-    folder: PathBuf,
+    /// Where all of it is.
+    pub at: PathBuf,
+    /// The repository.
+    pub folder: PathBuf,
 }
 
 impl World {
-    fn new() -> World {
+    /// An empty one.
+    pub fn new() -> World {
         let gone = tempfile::tempdir().unwrap();
         let at = gone.path().canonicalize().unwrap();
         std::fs::set_permissions(&at, Permissions::from_mode(0o755)).unwrap();
@@ -31,15 +34,31 @@ impl World {
         World { _gone: gone, at, folder }
     }
 
-    fn put(&self, name: &str, text: &str) -> &World {
+    /// With a file.
+    pub fn put(&self, name: &str, text: &str) -> &World {
         let path = self.at.join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
         self
     }
 
-    fn mode(&self, name: &str, mode: u32) {
-        std::fs::set_permissions(self.folder.join(name), Permissions::from_mode(mode)).unwrap();
+    /// Gives something in the repository other permission bits.
+    pub fn mode(&self, name: &str, mode: u32) {
+        self.mode_at(&self.folder.join(name), mode);
+    }
+
+    /// The same of anything.
+    pub fn mode_at(&self, path: &Path, mode: u32) {
+        std::fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    }
+
+    /// Gives these to the user of [`as_another`].
+    pub fn owned(&self, names: &[&str]) {
+        if rustix::process::geteuid().is_root() {
+            for name in names {
+                std::os::unix::fs::chown(self.at.join(name), Some(NOBODY), Some(NOBODY)).unwrap();
+            }
+        }
     }
 
     fn command(&self, program: &Path) -> Command {
@@ -53,7 +72,8 @@ impl World {
         command
     }
 
-    async fn start(&self, command: &mut Command, settings: Value) -> Session {
+    /// Starts it in the repository.
+    pub async fn start(&self, command: &mut Command, settings: Value) -> Session {
         let mut binary = Binary::of(command);
         let uri = format!("file://{}", self.folder.display());
         let mut all = json!({ "diagnostics": { "ownServers": "off" } });
@@ -64,19 +84,27 @@ impl World {
 }
 
 /// A running binary that answers calls.
-struct Session {
+pub struct Session {
     binary: Binary,
     calls: i64,
 }
 
 impl Session {
-    async fn call(&mut self, name: &str, arguments: Value) -> Value {
+    /// The result of a call.
+    pub async fn call(&mut self, name: &str, arguments: Value) -> Value {
         self.calls += 1;
         let call = json!({ "name": name, "arguments": arguments });
         self.binary.ask(self.calls, "ropewalk/callTool", call).await["result"].clone()
     }
 
-    async fn told(&mut self, name: &str, arguments: Value) -> String {
+    /// How it is.
+    pub async fn status(&mut self) -> Value {
+        self.calls += 1;
+        self.binary.ask(self.calls, "ropewalk/status", json!({})).await["result"].clone()
+    }
+
+    /// What a call tells the model.
+    pub async fn told(&mut self, name: &str, arguments: Value) -> String {
         let result = self.call(name, arguments).await;
         result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{result}")).to_owned()
     }
@@ -176,7 +204,7 @@ const NOBODY: u32 = 65534;
 
 /// Runs the binary as somebody to whom the files are closed: as `nobody` where the tests are run by root, to whom nothing
 /// is closed; else as ourselves, for whom the modes suffice.
-fn as_another(world: &World) -> Command {
+pub fn as_another(world: &World) -> Command {
     if !rustix::process::geteuid().is_root() {
         return world.command(Path::new(BINARY));
     }

@@ -16,6 +16,9 @@ const SCHEMA: i64 = 1;
 /// Several sidecars share one database: how long one waits for another that writes.
 pub(super) const BUSY: Duration = Duration::from_secs(1);
 
+/// A clock that shows a time before this one, when this was written, is wrong (seconds since 1970: the beginning of 2026).
+const WRITTEN: i64 = 1_767_225_600;
+
 const CREATE: &str = "
     CREATE TABLE session_parts (
         session TEXT NOT NULL,
@@ -143,7 +146,8 @@ impl Database {
         Ok(parts)
     }
 
-    /// Removes the parts of some sessions, then writes some, in one transaction. `now`: seconds since 1970.
+    /// Removes the parts of some sessions, then writes some, in one transaction. `now`: seconds since 1970; by a clock
+    /// that is surely wrong, what is written is as old as the newest that is there.
     pub(super) fn write(
         &mut self,
         cleared: &[Owner],
@@ -153,6 +157,8 @@ impl Database {
         self.there()?;
         let now = i64::try_from(now).unwrap_or(i64::MAX);
         let transaction = self.connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        // By a clock that has not been set yet, what is written now would be the oldest there is.
+        let now = if now < WRITTEN { newest(&transaction)?.map_or(now, |newest| now.max(newest)) } else { now };
         {
             let mut clear = transaction.prepare("DELETE FROM session_parts WHERE session = ?1 AND root = ?2")?;
             for owner in cleared {
@@ -175,15 +181,24 @@ impl Database {
         Ok(())
     }
 
-    /// Removes the sessions (and nothing that is kept for good) of which no part was written since `before` (seconds since 1970).
-    pub(super) fn prune(&mut self, before: u64) -> Result<(), Fault> {
-        let before = i64::try_from(before).unwrap_or(i64::MAX);
+    /// Removes the sessions (and nothing that is kept for good) of which no part was written in the last `keep` seconds
+    /// before `now` (seconds since 1970), or before the newest part of all, if that is older: a clock that is far ahead
+    /// makes nothing old.
+    pub(super) fn prune(&mut self, now: u64, keep: u64) -> Result<(), Fault> {
+        let now = i64::try_from(now).unwrap_or(i64::MAX);
+        let Some(newest) = newest(&self.connection)? else { return Ok(()) };
+        let before = now.min(newest).saturating_sub(i64::try_from(keep).unwrap_or(i64::MAX));
         let old = "DELETE FROM session_parts WHERE updated < ?1 AND substr(part, 1, length(?2)) <> ?2 AND NOT EXISTS (
             SELECT 1 FROM session_parts AS newer
             WHERE newer.session = session_parts.session AND newer.root = session_parts.root AND newer.updated >= ?1)";
         self.connection.execute(old, params![before, STANDING])?;
         Ok(())
     }
+}
+
+/// When the newest part was written; seconds since 1970.
+fn newest(connection: &Connection) -> Result<Option<i64>, rusqlite::Error> {
+    connection.query_row("SELECT max(updated) FROM session_parts", [], |row| row.get(0))
 }
 
 fn version(connection: &Connection) -> Result<i64, rusqlite::Error> {

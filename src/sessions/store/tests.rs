@@ -115,9 +115,36 @@ async fn old_sessions_are_pruned_as_a_whole() {
     store.save(owner("used"), "mode", &json!("plan"));
     store.flush().await;
     drop(store);
+    // Nothing is old by the clock alone: a person comes back to what they left.
     let (store, _) = start_on(folder.path(), 131);
-    assert_eq!(load(&store, owner("old")).await.len(), 0);
-    assert_eq!(load(&store, owner("used")).await.len(), 2);
+    assert_eq!((load(&store, owner("old")).await.len(), load(&store, owner("used")).await.len()), (1, 2));
+    store.save(owner("used"), "mode", &json!("build"));
+    store.flush().await;
+    drop(store);
+    let (store, _) = start_on(folder.path(), 131);
+    assert_eq!((load(&store, owner("old")).await.len(), load(&store, owner("used")).await.len()), (0, 2));
+}
+
+/// The clock on the wall jumps between runs, and each run writes a session: none is lost for it, and time goes on.
+#[tokio::test]
+async fn a_clock_that_jumps_makes_no_session_old() {
+    let folder = folder();
+    // Never set, far behind, right, years ahead for once, right again.
+    for (number, day) in [21_000, 0, 19_600, 21_001, 40_000, 21_002, 21_003].into_iter().enumerate() {
+        let (store, told) = start_on(folder.path(), day);
+        for before in 0..number {
+            assert_eq!(load(&store, owner(&before.to_string())).await.len(), 1, "{before} on day {day}");
+        }
+        store.save(owner(&number.to_string()), "todos", &json!(number));
+        store.flush().await;
+        assert!(store.state().kept && told.lock().unwrap().is_empty());
+    }
+    let (store, _) = start_on(folder.path(), 21_100);
+    for number in 0..7 {
+        // The one that seems to be of the future stays.
+        let kept = load(&store, owner(&number.to_string())).await.len();
+        assert_eq!(kept, usize::from(number == 4), "{number}");
+    }
 }
 
 /// A broken place: nothing is kept, it is told once, and the file is left as it is.
@@ -293,6 +320,10 @@ async fn what_is_kept_for_good_is_not_pruned() {
     let (store, _) = start_on(folder.path(), 100);
     store.save(owner(""), &format!("{STANDING}1"), &json!(1));
     store.save(owner("old"), "todos", &json!(1));
+    store.flush().await;
+    drop(store);
+    let (store, _) = start_on(folder.path(), 1000);
+    store.save(owner("new"), "todos", &json!(1));
     store.flush().await;
     drop(store);
     let (store, _) = start_on(folder.path(), 1000);

@@ -12,6 +12,8 @@ use crate::workspace::paths::Key;
 use crate::workspace::view::{MAX_FILE_BYTES, check_size};
 use crate::workspace::{Refusal, RefusalKind};
 
+use super::journal::{self, Record};
+use super::set::Step;
 use super::shape::{self, Shaped};
 use super::{Committed, Desk, Fate, FileChange, Rewrite, apart, words};
 
@@ -32,13 +34,15 @@ struct Written {
     shaped: Shaped,
     kind: Option<FileChangeKind>,
     unified_diff: String,
+    /// What else is to be told.
+    note: Option<String>,
 }
 
 impl Written {
     fn of(shown: &str, before: Option<Text>, shaped: Shaped, kind: Option<FileChangeKind>) -> Written {
         let empty = Text::new("", shaped.after.breaks());
         let unified_diff = shape::unified(shown, before.as_ref().unwrap_or(&empty), &shaped.after);
-        Written { before, shaped, kind, unified_diff }
+        Written { before, shaped, kind, unified_diff, note: None }
     }
 }
 
@@ -47,8 +51,9 @@ pub(super) async fn commit(desk: &Desk, change: &FileChange) -> Result<Option<Co
     let path = path_of(change)?;
     let (worker, rewrite, shown) = (desk.clone(), Arc::clone(&change.rewrite), change.target.shown.clone());
     let Some(written) = apart(move || write(&worker, &path, &shown, &*rewrite)).await? else { return Ok(None) };
-    let Written { before, shaped, kind, unified_diff } = written;
+    let Written { before, shaped, kind, unified_diff, note } = written;
     let mut notes = shaped.rewritten.notes;
+    notes.extend(note);
     match kind {
         Some(kind) => {
             let told = FileChanged { uri: change.target.uri.clone(), kind, by: change.rewrite.origin() };
@@ -139,7 +144,7 @@ pub(super) fn find(disk: &dyn Disk, path: &Path, shown: &str, breaks: LineBreaks
             ));
         }
     }
-    if !canonical(disk, path) {
+    if !led_there(disk, path).map_err(|error| words::system(shown, "read", &error))? {
         return Err(conflict(format!(
             "A directory on the way to {shown} was replaced by a symbolic link meanwhile. Nothing was changed; \
              name it again."
@@ -155,7 +160,16 @@ pub(super) fn find(disk: &dyn Disk, path: &Path, shown: &str, breaks: LineBreaks
 }
 
 pub(super) fn canonical(disk: &dyn Disk, path: &Path) -> bool {
-    disk.canonicalize(path).is_ok_and(|real| real == path)
+    led_there(disk, path).unwrap_or(false)
+}
+
+/// Whether a path leads to itself, without a link; an error where the disk does not say.
+fn led_there(disk: &dyn Disk, path: &Path) -> io::Result<bool> {
+    match disk.canonicalize(path) {
+        Ok(real) => Ok(real == path),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 fn unwritable(shown: &str, error: &codec::CodecError) -> Refusal {
@@ -186,12 +200,12 @@ fn write(desk: &Desk, path: &Path, shown: &str, rewrite: &dyn Rewrite) -> Result
         !opened && canonical(disk, path) && holds(disk, path, &found.bytes)
     };
     let done = if found.metadata.links > 1 || !found.metadata.owned {
-        overwrite(desk, path, &found.bytes, &bytes, &mut still)
+        in_place(desk, path, &found, &bytes, &mut still)
     } else {
-        disk.replace(path, &bytes, found.metadata.mode, &mut still)
+        disk.replace(path, &bytes, found.metadata.mode, &mut still).map(|()| None)
     };
     match done {
-        Ok(()) => Ok(Some(Written::of(shown, before, shaped, Some(FileChangeKind::Changed)))),
+        Ok(note) => Ok(Some(Written { note, ..Written::of(shown, before, shaped, Some(FileChangeKind::Changed)) })),
         Err(_) if opened => Ok(None),
         Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(changed(disk, path, shown, &found.text)),
         Err(error) => Err(words::system(shown, "written", &error)),
@@ -221,6 +235,45 @@ pub(super) fn changed(disk: &dyn Disk, path: &Path, shown: &str, was: &Text) -> 
     let now = now.and_then(|bytes| codec::decode(&bytes).ok());
     let now = now.map_or_else(|| was.clone(), |now| Text::new(&now.text, was.breaks()));
     words::moved_on(RefusalKind::Conflict, shown, &words, was, &now)
+}
+
+/// Writes into the file as it is, and writes that down before, so that the next start makes good what a crash leaves half
+/// written. Where there is no place for that, a copy has to do. What is to be told besides.
+fn in_place(
+    desk: &Desk,
+    path: &Path,
+    found: &Found,
+    bytes: &[u8],
+    still: &mut dyn FnMut() -> bool,
+) -> io::Result<Option<String>> {
+    let disk = &*desk.ports.disk;
+    let step = Step::Write {
+        path: path.to_owned(),
+        old: found.bytes.clone(),
+        new: bytes.to_vec(),
+        mode: found.metadata.mode,
+        in_place: true,
+    };
+    let record = Record { folders: desk.folders.clone(), steps: vec![step], documents: Vec::new() };
+    let noted = desk.state_dir.as_ref().and_then(|state_dir| {
+        let noted = desk.recovery.begin(desk, state_dir, &record);
+        noted.inspect_err(|error| tracing::warn!(%error, "a write in place cannot be written down")).ok()
+    });
+    let Some(noted) = noted else { return overwrite(desk, path, &found.bytes, bytes, still).map(|()| None) };
+    let forget = || journal::end(disk, &noted).map_err(|error| words::journal_stays(&noted, &error)).err();
+    if !still() {
+        forget();
+        return Err(io::ErrorKind::Interrupted.into());
+    }
+    let Err(error) = disk.overwrite(path, bytes) else { return Ok(forget()) };
+    if holds(disk, path, &found.bytes) || disk.overwrite(path, &found.bytes).is_ok() {
+        forget();
+        return Err(error);
+    }
+    tracing::error!(%error, journal = %noted.display(), path = %path.display(), "a file was left half written");
+    Err(io::Error::other(format!(
+        "{error}; the file may be damaged, and gets its former content back when Ropewalk is started again"
+    )))
 }
 
 /// Writes into the file as it is, since it has other names, or an owner that a new file would not have; a copy is put
@@ -284,7 +337,7 @@ fn make(
     let bytes = shaped.after.to_string().into_bytes();
     if let Some(folder) = path.parent() {
         disk.create_dir_all(folder).map_err(|error| words::system(shown, "made", &error))?;
-        if !canonical(disk, folder) {
+        if !led_there(disk, folder).map_err(|error| words::system(shown, "made", &error))? {
             return Err(conflict(format!(
                 "A directory on the way to {shown} was replaced by a symbolic link meanwhile. Nothing was \
                  written; name it again."

@@ -282,12 +282,20 @@ impl Outcome {
             if more > 0 { format!("{listed} and {more} more") } else { listed }
         };
         let all = listed(self.names.iter().map(String::as_str).collect());
-        let count = self.names.len();
+        let count = match self.names.len() {
+            1 => "one file".to_owned(),
+            many => format!("{many} files"),
+        };
         if self.conflicts.is_empty() {
+            let (has, again) = if self.names.len() == 1 {
+                ("it has its former text", "Read it again before you change it")
+            } else {
+                ("they have their former texts", "Read them again before you change them")
+            };
             return (self.changed > 0).then(|| {
                 format!(
-                    "A change of {count} files that was interrupted when this program last ended was taken back as a \
-                     whole; they have their former texts ({all}). Read them again before you change them."
+                    "A change of {count} that was interrupted when this program last ended was taken back as a whole; \
+                     {has} ({all}). {again}."
                 )
             });
         }
@@ -296,7 +304,7 @@ impl Outcome {
         kept.sort();
         let kept = if kept.is_empty() { String::new() } else { format!(" Former texts are in {}.", kept.join(", ")) };
         Some(format!(
-            "A change of {count} files ({all}) was interrupted when this program last ended, and could not be taken back \
+            "A change of {count} ({all}) was interrupted when this program last ended, and could not be taken back \
              as a whole. Left as they are: {}. The others have their former texts.{kept} Read the files again and tell \
              the user.",
             listed(conflicts.iter().map(String::as_str).collect())

@@ -23,7 +23,7 @@ use crate::workspace::{Refusal, RefusalKind};
 use super::journal::{self, Held, Record};
 use super::queues::Turn;
 use super::reverse::{Known, Reverse};
-use super::{Committed, Desk, Fate, FileChange, Preview, apart, deliver, in_own_task, in_turn, open, shape};
+use super::{Committed, Desk, Fate, FileChange, Preview, apart, deliver, in_own_task, in_turn, open, shape, words};
 
 pub(in crate::workspace) use compose::compose;
 pub(super) use perform::take_back;
@@ -314,11 +314,7 @@ impl Set<'_> {
         let (disk, path) = (Arc::clone(&self.desk.ports.disk), journal?.clone());
         let ended = apart(move || Ok(journal::end(&*disk, &path))).await.ok()?;
         let error = ended.err()?;
-        error!(%error, path = ?journal, "a file of the journal stays, and its set would be taken back at the next start");
-        Some(format!(
-            "The journal of this change could not be removed ({error}), so it may be taken back when the editor is started \
-             again; tell the user"
-        ))
+        Some(words::journal_stays(journal?, &error))
     }
 
     /// Takes back what was made, and tells what could not be.

@@ -2,6 +2,9 @@
 
 use std::fmt::Write as _;
 use std::io;
+use std::path::Path;
+
+use tracing::error;
 
 use crate::text::Text;
 use crate::workspace::{Refusal, RefusalKind};
@@ -33,6 +36,15 @@ pub(super) fn bounded(diff: &str) -> String {
         (end, lines) = (end + line.len(), lines + 1);
     }
     diff.to_owned()
+}
+
+/// What is made is written down still, and could not be removed.
+pub(super) fn journal_stays(journal: &Path, error: &io::Error) -> String {
+    error!(%error, journal = %journal.display(), "a file of the journal stays, and its change would be taken back at the next start");
+    format!(
+        "The journal of this change could not be removed ({error}), so it may be taken back when the editor is started \
+         again; tell the user"
+    )
 }
 
 /// An error of the operating system.

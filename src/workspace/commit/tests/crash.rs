@@ -177,6 +177,48 @@ async fn wherever_it_dies_the_set_is_there_wholly_or_not_at_all() {
     }
 }
 
+/// A single file that is written into as it is, since it has another name: wherever the program dies, the next start has it
+/// whole, and says so if anything of it was taken back; whatever fails, it is whole at once.
+#[tokio::test]
+async fn a_file_that_was_being_written_in_place_is_whole_at_the_next_start() {
+    let one = [change("/w/linked", Replace("long old".into(), "new".into()))];
+    let (before, after) = ("644 \"1\\nlong old line\\n3\\n\"", "644 \"1\\nnew line\\n3\\n\"");
+    let (mut at, mut torn) = (0, 0);
+    loop {
+        let machine = machine();
+        let first = machine.start(Fault::Death(at), true, true).await;
+        let done = first.set(&one).await;
+        if !first.fuse.blown() {
+            assert!(done.is_ok() && at > 3 && torn == 1, "{at} {torn}");
+            break;
+        }
+        let left = machine.world()["/w/linked"].clone();
+        torn += usize::from(left != before && left != after);
+        let next = machine.start(Fault::Never, true, true).await;
+        let world = machine.world();
+        let now = &world["/w/linked"];
+        assert!(now == before || now == after, "died at {at}: {left} {now}");
+        assert_eq!(&world["/w/other name"], now);
+        let news = next.workspace.recovery_news();
+        assert_eq!(news.len(), usize::from(left != *now), "{at}: {news:?}");
+        assert!(news.iter().all(|news| news.contains("A change of one file that was interrupted")), "{news:?}");
+        assert_eq!(machine.journal(), [""; 0], "{at}");
+        at += 1;
+    }
+    let mut at = 0;
+    loop {
+        let machine = machine();
+        let run = machine.start(Fault::Error(at), true, true).await;
+        let done = run.set(&one).await;
+        if !run.fuse.blown() {
+            return;
+        }
+        assert_eq!(machine.world()["/w/linked"], if done.is_ok() { after } else { before }, "thing {at}");
+        assert_eq!(machine.journal(), [""; 0], "thing {at}");
+        at += 1;
+    }
+}
+
 /// What the user types before the editor opens the documents again stays.
 #[tokio::test]
 async fn what_is_typed_before_the_next_start_stays() {

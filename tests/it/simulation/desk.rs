@@ -96,7 +96,7 @@ pub struct Desk {
     /// All of them.
     history: BTreeMap<(String, i64), Vec<String>>,
     files: BTreeMap<PathBuf, Vec<u8>>,
-    /// What was open when the sidecar last had nothing to do.
+    /// What the sidecar knew to be open when it last had nothing to do.
     open: BTreeSet<String>,
 }
 
@@ -337,7 +337,7 @@ impl Desk {
         }
         self.look_at_the_disk()?;
         if self.wire.is_flushed() {
-            self.open = self.model.open().into_iter().collect();
+            self.open = self.told.keys().cloned().collect();
         }
         Ok(())
     }
@@ -550,7 +550,7 @@ impl Desk {
                 bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default()
             };
             let (old, new) = (text(old), text(new));
-            let open = self.model.document(&uri).is_some() && self.open.contains(&uri);
+            let open = self.told.contains_key(&uri) && self.open.contains(&uri);
             if open || !self.ledger.may_write(&uri) {
                 return fault(
                     "disk",

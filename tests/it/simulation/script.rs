@@ -192,6 +192,7 @@ impl Dice {
             90..93 => Deed::TakeBack { call, file: self.once_in(3) },
             93 => Deed::BringBack,
             94 => Deed::Keep { call },
+            95 => Deed::Trouble { which: self.pick() },
             _ => Deed::Settle,
         }
     }

@@ -55,6 +55,10 @@ pub async fn settle(desk: &mut Desk) -> Result<(), Fault> {
     if let Some((id, asked)) = desk.asked.iter().next() {
         return fault("answer", format!("none to {id}, {asked:?}"));
     }
+    while desk.model.holds_back() {
+        desk.person(&Move::Release(Release {}))?;
+        desk.meet().await?;
+    }
     for uri in desk.model.open() {
         mirror(desk, &uri).await?;
     }

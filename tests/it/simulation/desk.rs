@@ -453,7 +453,11 @@ impl Desk {
             if asked == Asked::TakeBack {
                 self.ledger.taking -= 1;
             }
-            if asked == Asked::TakeBack || asked == Asked::Own {
+            if let Asked::Accept(session, None) = &asked {
+                *self.ledger.accepting.entry(session.clone()).or_insert(1) -= 1;
+            }
+            // A document without a file that is closed by now cannot be named.
+            if matches!(asked, Asked::TakeBack | Asked::Own | Asked::Accept(_, None) | Asked::Reject(None)) {
                 self.answers.insert(id, Value::Null);
                 return Ok(());
             }

@@ -43,7 +43,7 @@ pub const ALL: [(Sabotage, &str); 8] = [
 ];
 
 /// So many occasions pass before the fault is made.
-const PASSED: u32 = 4;
+const PASSED: u32 = 1;
 
 /// Makes a fault, or none.
 pub struct Saboteur {

@@ -1,6 +1,7 @@
 //! How each deed of a script is done.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use ropewalk::editor::Consent;
 use ropewalk::fake_editor::step::{
@@ -360,11 +361,11 @@ fn patch(files: &[(&str, Vec<String>)], line: u32, marks: [char; 2]) -> Option<M
         let old = text[start].trim_end_matches('\n');
         let new = if line.is_multiple_of(2) { format!("{old}{mark}") } else { format!("patched {mark}") };
         kills.extend(gone(old, &new));
-        words.push_str(&format!("*** Update File: {name}\n@@\n"));
+        let _ = writeln!(words, "*** Update File: {name}\n@@");
         if start > 0 {
-            words.push_str(&format!(" {}\n", text[start - 1].trim_end_matches('\n')));
+            let _ = writeln!(words, " {}", text[start - 1].trim_end_matches('\n'));
         }
-        words.push_str(&format!("-{old}\n+{new}\n"));
+        let _ = writeln!(words, "-{old}\n+{new}");
         names.push((*name).to_owned());
         used.push(mark);
     }

@@ -168,7 +168,7 @@ impl Dice {
             35..38 => Deed::Save { document },
             38 => Deed::Format { document },
             39..41 => Deed::Outside { file, noticed: self.once_in(2), removed: self.once_in(8) },
-            41..45 => Deed::Trouble { which: self.pick() },
+            41..45 | 95 => Deed::Trouble { which: self.pick() },
             45 => Deed::Echo { which: self.pick() },
             46 => Deed::Release,
             47 => Deed::Late,
@@ -192,7 +192,6 @@ impl Dice {
             90..93 => Deed::TakeBack { call, file: self.once_in(3) },
             93 => Deed::BringBack,
             94 => Deed::Keep { call },
-            95 => Deed::Trouble { which: self.pick() },
             _ => Deed::Settle,
         }
     }

@@ -1,10 +1,10 @@
-//! A person, an editor, a wire and some agents by dice: the same seed plays the same script, and after every step that
-//! settles both sides have the same texts, nothing typed is lost, every call has one answer, every edit is there once or is
-//! said not to be, nobody wrote what nobody saved, and nothing is called clean that is not.
+//! A person, an editor, a wire and some agents by dice: the same seed plays the same script, and after every step
+//! that settles both sides have the same texts, nothing typed is lost, every call has one answer, every edit is
+//! there once or is said not to be, nobody wrote what nobody saved, and nothing is called clean that is not.
 //!
-//! `script` is what can be done and draws it, `deeds` does it; `desk` is the editor at its wire and looks at all that comes,
-//! `settle` at both sides when nothing is under way; `ledger` knows what may be. `run` plays a script and makes one that
-//! breaks a rule shorter; `sabotage` breaks each rule on purpose.
+//! `script` is what can be done and draws it, `deeds` does it; `desk` is the editor at its wire and looks at all
+//! that comes, `settle` at both sides when nothing is under way; `ledger` knows what may be. `run` plays a script
+//! and makes one that breaks a rule shorter; `sabotage` breaks each rule on purpose.
 
 mod deeds;
 mod desk;
@@ -14,6 +14,7 @@ mod sabotage;
 mod script;
 mod settle;
 mod texts;
+mod turns;
 mod wire;
 
 use std::fmt::Write as _;

@@ -9,11 +9,11 @@ use ropewalk::fake_editor::step::{
 };
 use serde_json::{Value, json};
 
-use super::desk::{Asked, Desk, NAMES, ROOT, SESSIONS, blanks, uri};
+use super::desk::{Asked, Desk, NAMES, ROOT, SESSIONS, uri};
 use super::ledger::{Fault, Intent, State};
 use super::script::{Deed, Kind, Pace, Step};
 use super::settle;
-use super::texts::{ERROR, key, lines, mark, place, range, signs};
+use super::texts::{ERROR, blanks, key, lines, mark, place, range, signs};
 
 /// Plays one step, and what happens before the next.
 pub async fn play(desk: &mut Desk, step: &Step) -> Result<(), Fault> {

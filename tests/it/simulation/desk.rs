@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 
 use super::ledger::{self, Fault, Ledger, fault};
 use super::sabotage::{Sabotage, Saboteur};
-use super::texts;
+use super::texts::{self, blanks};
+use super::turns::{ROUNDS, by_turns};
 use super::wire::Wire;
 
 /// The workspace folder.
@@ -589,41 +590,4 @@ impl Desk {
         let ended = if over { Ok(()) } else { fault("end", "the sidecar does not end") };
         (self, ended)
     }
-}
-
-/// So many turns are taken by what is under way before time goes by.
-const ROUNDS: usize = 15;
-
-/// So often every task gets on before the pool does.
-const YIELDS: usize = 40;
-
-/// Lets all tasks get on, and then everything that they left to the pool of blocking threads: one after the other, so that
-/// which of them is sooner does not depend on the machine. (The pool has one thread, and takes jobs in their order.)
-async fn by_turns() {
-    let (release, held) = std::sync::mpsc::channel::<()>();
-    let (tell, done) = std::sync::mpsc::channel::<()>();
-    drop(tokio::task::spawn_blocking(move || held.recv()));
-    for _ in 0..YIELDS {
-        tokio::task::yield_now().await;
-    }
-    drop(tokio::task::spawn_blocking(move || tell.send(())));
-    drop(release);
-    // Nobody gets on meanwhile.
-    let _ = done.recv();
-}
-
-/// The blanks at the ends of lines, from the last to the first.
-pub fn blanks(text: &str) -> Vec<std::ops::Range<usize>> {
-    let mut found = Vec::new();
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        let body = line.trim_end_matches(['\r', '\n']);
-        let kept = body.trim_end_matches(' ').len();
-        if kept < body.len() {
-            found.push(start + kept..start + body.len());
-        }
-        start += line.len();
-    }
-    found.reverse();
-    found
 }

@@ -105,6 +105,22 @@ pub fn lines(text: &str) -> Vec<String> {
     text.replace("\r\n", "\n").split_inclusive('\n').map(str::to_owned).collect()
 }
 
+/// The blanks at the ends of lines, from the last to the first.
+pub fn blanks(text: &str) -> Vec<std::ops::Range<usize>> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let body = line.trim_end_matches(['\r', '\n']);
+        let kept = body.trim_end_matches(' ').len();
+        if kept < body.len() {
+            found.push(start + kept..start + body.len());
+        }
+        start += line.len();
+    }
+    found.reverse();
+    found
+}
+
 #[test]
 fn places_are_those_of_the_protocol() {
     let text = "a\r\n\u{20003}b\n";

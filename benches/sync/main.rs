@@ -11,6 +11,7 @@
     reason = "a bench prints its table, and ends where it cannot go on"
 )]
 
+#[expect(dead_code, reason = "other benches use more of it")]
 #[path = "../shared/child.rs"]
 mod child;
 #[expect(dead_code, reason = "other benches use more of it")]

@@ -42,8 +42,10 @@ const PEER_STARTS: usize = 5;
 const REST: Duration = Duration::from_millis(500);
 
 /// The documents: how long each is (bytes), and how many are opened.
-const DOCUMENTS: &[(usize, usize)] =
-    &[(1_000, 4_000), (10_000, 1_000), (100_000, 200), (1_000_000, 30), (10_000_000, 6)];
+const DOCUMENTS: &[(usize, usize)] = &[(1_000, 2_000), (10_000, 500), (100_000, 100), (1_000_000, 20), (10_000_000, 5)];
+
+/// So often each of them is changed.
+const CHANGES: usize = 20;
 
 fn main() {
     match std::env::args().nth(1).as_deref() {
@@ -154,7 +156,7 @@ fn row(state: &str, process: u32) {
 
 fn documents() {
     println!("\nmemory of an open document, in bytes for each byte of its text\n");
-    println!("| text | documents | opened | a document | after 100 changes each | closed again |");
+    println!("| text | documents | opened | a document | after {CHANGES} changes each | closed again |");
     println!("|---:|---:|---:|---:|---:|---:|");
     for &(bytes, count) in DOCUMENTS {
         let mut sidecar = Sidecar::start(&json!({}));
@@ -172,7 +174,7 @@ fn documents() {
             sidecar.open(name, &text);
         }
         let opened = weigh(&mut sidecar);
-        for change in 0..100 {
+        for change in 0..CHANGES {
             for name in &names {
                 let line = change * 7_919 % text.len().div_ceil(50);
                 let frame = sidecar.change(name, Some(((line, 3), (line, 4))), "X");

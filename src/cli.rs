@@ -27,7 +27,7 @@ use ropewalk::ports::{self, Disk as _, Ports, SystemDisk};
 use ropewalk::recording::Recorder;
 use ropewalk::server::{self, ServeOptions};
 use serde_json::{Map, Value, json};
-use tracing_appender::non_blocking::WorkerGuard;
+use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::EnvFilter;
 
 use desk::{Desk, DeskError};
@@ -118,6 +118,10 @@ pub(crate) struct Tools {
     json: bool,
 }
 
+/// So many lines of the log wait to be written at most. The room for all of them is taken at the start: for as many as the
+/// library's own limit that is more than everything else that an idle sidecar has.
+const LOG_LINES: usize = 4_096;
+
 /// Sends the log to a file, or to standard error, until the guard is dropped.
 ///
 /// A thread of its own writes it, and lines that it cannot get rid of are dropped: nobody may be reading our standard
@@ -125,9 +129,10 @@ pub(crate) struct Tools {
 pub(crate) fn log_to(file: Option<&Path>) -> std::io::Result<WorkerGuard> {
     // What the library for MCP warns of is what the other side did, message by message; what matters of that we tell.
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn,rmcp=off"));
+    let queue = NonBlockingBuilder::default().buffered_lines_limit(LOG_LINES);
     let (writer, guard) = match file {
-        Some(file) => tracing_appender::non_blocking(ports::append_to(file)?),
-        None => tracing_appender::non_blocking(std::io::stderr()),
+        Some(file) => queue.finish(ports::append_to(file)?),
+        None => queue.finish(std::io::stderr()),
     };
     tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(writer).init();
     Ok(guard)

@@ -91,7 +91,6 @@ use crate::process::SystemPrograms;
 use crate::sessions::policy::Apply;
 use crate::sessions::{Session, Sessions};
 use crate::tool::{AnyTool, Context, Progress, ToolError};
-use crate::tools;
 use crate::workspace::Workspace;
 use crate::workspace::checkpoints::By;
 
@@ -253,11 +252,7 @@ impl Dispatch {
         sessions: Arc<Sessions>,
         trust: Arc<Trust>,
     ) -> Arc<Dispatch> {
-        let built_in = tools::table().into_iter().map(|tool| {
-            let rule = Rule::of(tool.traits().name);
-            (tool, rule)
-        });
-        Dispatch::over(built_in, workspace, languages, sessions, trust)
+        Dispatch::with(Registry::built_in(), workspace, languages, sessions, trust)
     }
 
     /// A dispatch over any tools, each with the rule for its calls.
@@ -268,8 +263,18 @@ impl Dispatch {
         sessions: Arc<Sessions>,
         trust: Arc<Trust>,
     ) -> Arc<Dispatch> {
+        Dispatch::with(Registry::new(tools), workspace, languages, sessions, trust)
+    }
+
+    fn with(
+        tools: Registry,
+        workspace: Arc<Workspace>,
+        languages: Arc<Languages>,
+        sessions: Arc<Sessions>,
+        trust: Arc<Trust>,
+    ) -> Arc<Dispatch> {
         let files = Arc::clone(&workspace);
-        let tools = Registry::new(tools).under(move || (files.settings(), files.editor.abilities()));
+        let tools = tools.under(move || (files.settings(), files.editor.abilities()));
         let jobs = Jobs::new(Arc::clone(&workspace.editor), Arc::clone(&workspace.ports.clock));
         let world = Arc::<World>::default();
         let heard = Arc::clone(&world);

@@ -15,6 +15,7 @@ use crate::editor::Abilities;
 use crate::permissions::Rule;
 use crate::sessions::{Session, ToolPolicy};
 use crate::tool::{AnyTool, ErrorKind, Listed, ToolError};
+use crate::tools;
 
 use super::call::{ListToolsParams, ListedTool};
 use super::dialects::{Dialect, shaped};
@@ -100,7 +101,19 @@ impl Source {
 impl Registry {
     /// Some tools, each with the rule for its calls.
     pub(super) fn new(tools: impl IntoIterator<Item = (Arc<dyn AnyTool>, Rule)>) -> Registry {
-        let mut native: Vec<Source> = tools.into_iter().map(|(tool, rule)| Source::new(tool, rule)).collect();
+        Registry::of(tools.into_iter().map(|(tool, rule)| Source::new(tool, rule)).collect())
+    }
+
+    /// The built-in tools. Nothing of their schemas is worked out yet.
+    pub(super) fn built_in() -> Registry {
+        let entry = |tool: Arc<dyn AnyTool>| {
+            let rule = Rule::of(tool.traits().name);
+            Source::Usable(Arc::new(Entry::built_in(tool, rule)))
+        };
+        Registry::of(tools::table().into_iter().map(entry).collect())
+    }
+
+    fn of(mut native: Vec<Source>) -> Registry {
         native.sort_by(|a, b| a.name().cmp(b.name()));
         let shelf = RwLock::new(Arc::new(shelved(&native, &[]).0));
         let settings = Arc::new(Settings::default());

@@ -35,6 +35,10 @@ use super::{Call, Dispatch};
 /// How long what was kept is waited for; then it goes on without, and keeps nothing.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// What changed is kept this far apart. The whole of a file's changes is written down each time, which takes longer the more
+/// there are, so that an agent which makes many edits would pay with each for all those before it.
+const BETWEEN: Duration = Duration::from_millis(250);
+
 /// What the parts of a workspace folder are kept under.
 const SHELF: &str = "changes";
 
@@ -48,31 +52,55 @@ pub(super) struct Review {
     pub verdicts: Arc<Verdicts>,
     ready: OnceCell<()>,
     shelf: Arc<Mutex<Option<Shelf>>>,
-    /// What changed is about to be kept.
-    saving: Arc<AtomicBool>,
+    saving: Arc<Saving>,
+}
+
+/// How keeping stands.
+#[derive(Default)]
+struct Saving {
+    /// Something changed that nobody has begun to keep.
+    due: AtomicBool,
+    /// Somebody keeps what is due, or waits until it may.
+    busy: AtomicBool,
 }
 
 /// What keeps changes over a restart.
 struct Saver {
     shelf: Arc<Mutex<Option<Shelf>>>,
-    saving: Arc<AtomicBool>,
+    saving: Arc<Saving>,
     workspace: Arc<crate::workspace::Workspace>,
     verdicts: Arc<Verdicts>,
 }
 
 impl Saver {
-    /// Keeps what changed, beside everything else.
+    /// Keeps what changed, beside everything else: at once, or when it was kept long enough ago.
     fn soon(&self) {
-        let shelf = Arc::clone(&self.shelf);
-        let kept = shelf.lock().unwrap_or_else(PoisonError::into_inner).is_some();
-        if !kept || self.saving.swap(true, Ordering::AcqRel) {
+        if self.shelf.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
             return;
         }
-        let (saving, workspace) = (Arc::clone(&self.saving), Arc::clone(&self.workspace));
-        let verdicts = Arc::clone(&self.verdicts);
-        tokio::task::spawn_blocking(move || {
-            saving.store(false, Ordering::Release);
-            keep(&shelf, &workspace, &verdicts);
+        self.saving.due.store(true, Ordering::Release);
+        if self.saving.busy.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (shelf, saving) = (Arc::clone(&self.shelf), Arc::clone(&self.saving));
+        let (workspace, verdicts) = (Arc::clone(&self.workspace), Arc::clone(&self.verdicts));
+        tokio::spawn(async move {
+            loop {
+                while saving.due.swap(false, Ordering::AcqRel) {
+                    let (shelf, verdicts) = (Arc::clone(&shelf), Arc::clone(&verdicts));
+                    let files = Arc::clone(&workspace);
+                    let kept = tokio::task::spawn_blocking(move || keep(&shelf, &files, &verdicts));
+                    if let Err(error) = kept.await {
+                        warn!(%error, "changes could not be kept");
+                    }
+                    workspace.ports.clock.sleep(BETWEEN).await;
+                }
+                saving.busy.store(false, Ordering::Release);
+                // What became due in between found somebody busy.
+                if !saving.due.load(Ordering::Acquire) || saving.busy.swap(true, Ordering::AcqRel) {
+                    return;
+                }
+            }
         });
     }
 }

@@ -24,7 +24,11 @@ impl LineEnd {
 
     /// `text` with each of its line ends (LF or CRLF) as this one. Lone CRs are content and stay.
     pub fn apply(self, text: &str) -> String {
-        let plain = text.replace("\r\n", "\n");
+        // Most texts have no CR, which is seen many bytes at once.
+        let plain = match memchr::memchr(b'\r', text.as_bytes()) {
+            Some(_) => text.replace("\r\n", "\n"),
+            None => text.to_owned(),
+        };
         match self {
             LineEnd::Lf => plain,
             LineEnd::Crlf => plain.replace('\n', "\r\n"),

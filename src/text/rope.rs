@@ -1,5 +1,6 @@
 //! [`Text`]: a rope that counts lines as its reader does. Clones are O(1); edits and look-ups O(log n).
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -65,19 +66,30 @@ impl Text {
     /// The bytes `range` as a string. The range is clamped to the text and moved outwards to character boundaries.
     pub fn slice(&self, range: std::ops::Range<usize>) -> String {
         let (start, end) = (self.floor(range.start), self.ceil(range.end));
-        if start >= end { String::new() } else { self.rope.byte_slice(start..end).to_string() }
+        if start >= end {
+            return String::new();
+        }
+        self.piece(start, end).map_or_else(|| self.rope.byte_slice(start..end).to_string(), str::to_owned)
+    }
+
+    /// The bytes from one character boundary to another where they are in one chunk of the rope. A slice of the rope counts
+    /// characters, lines and UTF-16 units of what it holds when it is made, which takes longer than what is done with it.
+    fn piece(&self, start: usize, end: usize) -> Option<&str> {
+        let (chunk, at, ..) = self.rope.chunk_at_byte(start);
+        chunk.get(start - at..end.checked_sub(at)?)
     }
 
     /// The character boundary at or before a byte offset.
     pub fn floor(&self, byte: usize) -> usize {
         let byte = byte.min(self.len());
-        self.rope.char_to_byte(self.rope.byte_to_char(byte))
+        let (chunk, at, ..) = self.rope.chunk_at_byte(byte);
+        at + chunk.floor_char_boundary(byte - at)
     }
 
     fn ceil(&self, byte: usize) -> usize {
         let byte = byte.min(self.len());
-        let floor = self.floor(byte);
-        if floor == byte { byte } else { self.rope.char_to_byte(self.rope.byte_to_char(byte) + 1) }
+        let (chunk, at, ..) = self.rope.chunk_at_byte(byte);
+        at + chunk.ceil_char_boundary(byte - at)
     }
 
     /// Byte offset at which a 0-based line starts, or the text's length past the last line.
@@ -118,6 +130,16 @@ impl Text {
         self.slice(self.line_start(line)..self.line_end(line))
     }
 
+    /// The contents of the lines from a 0-based one on, as [`Text::line`] gives each: in one walk through the text.
+    pub fn lines_from(&self, line: usize) -> impl Iterator<Item = Cow<'_, str>> {
+        let walk = self.lone_crs.is_empty().then(|| Lines::new(&self.rope, self.line_start(line)));
+        let mut walk = walk.filter(|_| line < self.line_count());
+        (line..self.line_count()).map(move |line| {
+            let walked = walk.as_mut().and_then(Iterator::next);
+            walked.unwrap_or_else(|| Cow::Owned(self.line(line)))
+        })
+    }
+
     /// The byte offset of a position, and how far the position had to be bent.
     pub fn byte_of(&self, position: Position, encoding: Encoding) -> (usize, Clamp) {
         let line = position.line as usize;
@@ -125,8 +147,16 @@ impl Text {
             return (self.len(), Clamp::PastEnd);
         }
         let (start, end) = (self.line_start(line), self.line_end(line));
-        let slice = self.rope.byte_slice(start..end);
         let wanted = position.character as usize;
+        if let Some(line) = self.piece(start, end) {
+            match offset_in(line, wanted, encoding) {
+                Some((byte, true)) => return (start + byte, Clamp::Exact),
+                Some((byte, false)) => return (start + byte, Clamp::MidCharacter),
+                // Past its end.
+                None => {}
+            }
+        }
+        let slice = self.rope.byte_slice(start..end);
         let length = units(slice, encoding);
         if wanted == length + 1 && self.breaks == LineBreaks::Lf && self.splits_crlf(end + 1) {
             // Editors that count LFs show the CR of a mixed file as content, and the user can put the cursor behind it.
@@ -145,7 +175,10 @@ impl Text {
         let line = self.line_of(byte);
         let start = self.line_start(line);
         let byte = byte.min(self.line_end(line));
-        let character = units(self.rope.byte_slice(start..byte), encoding);
+        let character = match self.piece(start, byte) {
+            Some(before) => units_of(before, encoding),
+            None => units(self.rope.byte_slice(start..byte), encoding),
+        };
         Position { line: narrow(line), character: narrow(character) }
     }
 
@@ -234,7 +267,16 @@ impl Text {
     /// Whether both hold the same text, taking CRLF and LF for equal and a final line end for optional: editors change
     /// both on their own when they apply an edit.
     pub fn same_lines(&self, other: &Text) -> bool {
-        let (mut left, mut right) = (Normalised::new(&self.rope), Normalised::new(&other.rope));
+        // Mostly they are the same to the byte as far as they go on alike, which is seen many bytes at once. A CR at the end
+        // of that may have its LF in one of them only.
+        let mut same = same_bytes(&self.rope, &other.rope);
+        if same == self.len() && same == other.len() {
+            return true;
+        }
+        if same > 0 && self.rope.byte(same - 1) == b'\r' {
+            same -= 1;
+        }
+        let (mut left, mut right) = (Normalised::new(&self.rope, same), Normalised::new(&other.rope, same));
         loop {
             match (left.next(), right.next()) {
                 (None, None) => return true,
@@ -253,9 +295,8 @@ impl Text {
         let (low, high) =
             (self.lone_crs.partition_point(|&cr| cr < from), self.lone_crs.partition_point(|&cr| cr < end));
         let to = start + inserted;
-        let window = self.rope.byte_slice(self.floor(from)..self.ceil(to));
         let base = self.floor(from);
-        let bytes: Vec<u8> = window.bytes().collect();
+        let bytes = self.slice(from..to).into_bytes();
         let follows = (to < self.len()).then(|| self.rope.byte(to));
         let found: Vec<usize> =
             lone_crs_in(&bytes, follows).map(|at| base + at).filter(|&at| at >= from && at < to).collect();
@@ -290,14 +331,71 @@ impl PartialEq for Text {
 
 impl Eq for Text {}
 
+/// The lines of a rope from the beginning of one on, where only LFs end lines.
+struct Lines<'a> {
+    chunks: ropey::iter::Chunks<'a>,
+    /// What is left of the chunk that the walk is in.
+    rest: &'a str,
+    /// The last line was given.
+    ended: bool,
+}
+
+impl<'a> Lines<'a> {
+    fn new(rope: &'a Rope, byte: usize) -> Lines<'a> {
+        let (mut chunks, at, ..) = rope.chunks_at_byte(byte);
+        let first = chunks.next().unwrap_or_default();
+        Lines { chunks, rest: first.get(byte - at..).unwrap_or_default(), ended: false }
+    }
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = Cow<'a, str>;
+
+    fn next(&mut self) -> Option<Cow<'a, str>> {
+        if self.ended {
+            return None;
+        }
+        let mut before = String::new();
+        loop {
+            let Some(end) = memchr::memchr(b'\n', self.rest.as_bytes()) else {
+                // A line that goes on in the next chunk, or the last one.
+                let Some(next) = self.chunks.next() else {
+                    self.ended = true;
+                    return Some(joined_line(before, std::mem::take(&mut self.rest)));
+                };
+                before.push_str(self.rest);
+                self.rest = next;
+                continue;
+            };
+            let (line, rest) = self.rest.split_at(end);
+            self.rest = &rest[1..];
+            return Some(match joined_line(before, line) {
+                Cow::Borrowed(line) => Cow::Borrowed(line.strip_suffix('\r').unwrap_or(line)),
+                Cow::Owned(mut line) => {
+                    if line.ends_with('\r') {
+                        line.pop();
+                    }
+                    Cow::Owned(line)
+                }
+            });
+        }
+    }
+}
+
+/// A line of which the beginning, if there is any, was in other chunks.
+fn joined_line(before: String, rest: &str) -> Cow<'_, str> {
+    if before.is_empty() { Cow::Borrowed(rest) } else { Cow::Owned(before + rest) }
+}
+
 /// The bytes of a rope with CRLF read as LF.
 struct Normalised<'a> {
     bytes: std::iter::Peekable<ropey::iter::Bytes<'a>>,
 }
 
 impl<'a> Normalised<'a> {
-    fn new(rope: &'a Rope) -> Normalised<'a> {
-        Normalised { bytes: rope.bytes().peekable() }
+    /// From a byte offset on.
+    fn new(rope: &'a Rope, from: usize) -> Normalised<'a> {
+        Normalised { bytes: rope.bytes_at(from).peekable() }
     }
 }
 
@@ -309,6 +407,29 @@ impl Iterator for Normalised<'_> {
             b'\r' if self.bytes.peek() == Some(&b'\n') => self.bytes.next(),
             byte => Some(byte),
         }
+    }
+}
+
+/// How many bytes are the same at the beginning of both.
+fn same_bytes(left: &Rope, right: &Rope) -> usize {
+    let (mut lefts, mut rights) = (left.chunks(), right.chunks());
+    let (mut a, mut b): (&[u8], &[u8]) = (&[], &[]);
+    let mut same = 0;
+    loop {
+        if a.is_empty() {
+            let Some(next) = lefts.next() else { return same };
+            a = next.as_bytes();
+        }
+        if b.is_empty() {
+            let Some(next) = rights.next() else { return same };
+            b = next.as_bytes();
+        }
+        let len = a.len().min(b.len());
+        if a[..len] != b[..len] {
+            return same + a.iter().zip(b).take_while(|(a, b)| a == b).count();
+        }
+        same += len;
+        (a, b) = (&a[len..], &b[len..]);
     }
 }
 
@@ -347,6 +468,32 @@ fn units(slice: RopeSlice<'_>, encoding: Encoding) -> usize {
         Encoding::Utf16 => slice.len_utf16_cu(),
         Encoding::Utf32 => slice.len_chars(),
     }
+}
+
+/// [`units`] of a string.
+fn units_of(text: &str, encoding: Encoding) -> usize {
+    match encoding {
+        Encoding::Utf8 => text.len(),
+        Encoding::Utf16 => text.chars().map(char::len_utf16).sum(),
+        Encoding::Utf32 => text.chars().count(),
+    }
+}
+
+/// [`unit_to_byte`] of a string; `None`: the string is shorter.
+fn offset_in(text: &str, unit: usize, encoding: Encoding) -> Option<(usize, bool)> {
+    if encoding == Encoding::Utf8 {
+        let byte = (unit <= text.len()).then(|| text.floor_char_boundary(unit))?;
+        return Some((byte, byte == unit));
+    }
+    let mut before = 0;
+    for (byte, char) in text.char_indices() {
+        let after = before + if encoding == Encoding::Utf16 { char.len_utf16() } else { 1 };
+        if unit < after {
+            return Some((byte, unit == before));
+        }
+        before = after;
+    }
+    (unit == before).then_some((text.len(), true))
 }
 
 /// The byte offset of a unit offset that is within the slice, and whether it was on a character boundary (if not: the

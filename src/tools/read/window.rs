@@ -113,9 +113,9 @@ impl Window {
         let total = total(text);
         let ended = total == 0 || text.line_count() > total;
         let first = ask.offset.saturating_sub(1);
-        let lines = first..total.min(first.saturating_add(ask.limit));
+        let lines = text.lines_from(first).take(total.saturating_sub(first).min(ask.limit));
         let (column, chars) = (ask.column.saturating_sub(1), ask.chars());
-        Window::filled(lines.map(|line| Shown::of(&text.line(line), column, chars)), Some(total), ended, ask)
+        Window::filled(lines.map(|line| Shown::of(&line, column, chars)), Some(total), ended, ask)
     }
 
     /// Lines of a text that was streamed.

@@ -63,7 +63,9 @@ pub(crate) async fn run(common: &Common, doctor: &Doctor) -> u8 {
     if found.is_empty() {
         out.push_str("  none of those that are known was found\n");
     }
-    found.into_iter().for_each(|server| out.push_str(&line(server)));
+    for server in found {
+        out.push_str(&line(server));
+    }
     let _ = writeln!(
         out,
         "\n  A server marked * runs the project's code (build scripts, plugins), so it starts in trusted folders only.\n\
@@ -94,7 +96,9 @@ pub(crate) async fn run(common: &Common, doctor: &Doctor) -> u8 {
     }
     if !missing.is_empty() {
         out.push_str("\nLanguage servers that are not here\n");
-        missing.into_iter().for_each(|server| out.push_str(&line(server)));
+        for server in missing {
+            out.push_str(&line(server));
+        }
     }
     say(&out);
     0

@@ -27,13 +27,11 @@ pub fn beginning(text: &str) -> Option<Value> {
     arguments::beginning(text)
 }
 
-/// Arguments brought to the types of a schema, and what was done to them. `None`: it is no schema. The error is what the
-/// model is told.
-pub fn coerced(
-    schema: &Value,
-    aliases: &[(&str, &str)],
-    given: Map<String, Value>,
-) -> Option<Result<(Map<String, Value>, Vec<String>), String>> {
+/// Arguments, and what was done to them; or what the model is told.
+pub type Coerced = Result<(Map<String, Value>, Vec<String>), String>;
+
+/// Arguments brought to the types of a schema. `None`: it is no schema.
+pub fn coerced(schema: &Value, aliases: &[(&str, &str)], given: Map<String, Value>) -> Option<Coerced> {
     let whole = jsonschema::validator_for(schema).ok()?;
     Some(coerce::coerce(schema, &whole, aliases, given).map(|coerced| (coerced.value, coerced.repairs)))
 }

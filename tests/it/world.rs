@@ -21,6 +21,11 @@ pub struct World {
     pub folder: PathBuf,
 }
 
+/// Gives a file or folder these permission bits.
+pub fn mode_at(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
 impl World {
     /// An empty one.
     pub fn new() -> World {
@@ -44,12 +49,7 @@ impl World {
 
     /// Gives something in the repository other permission bits.
     pub fn mode(&self, name: &str, mode: u32) {
-        self.mode_at(&self.folder.join(name), mode);
-    }
-
-    /// The same of anything.
-    pub fn mode_at(&self, path: &Path, mode: u32) {
-        std::fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        mode_at(&self.folder.join(name), mode);
     }
 
     /// Gives these to the user of [`as_another`].

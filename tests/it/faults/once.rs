@@ -104,14 +104,13 @@ impl Bench {
         while let Some(folder) = todo.pop() {
             for entry in self.memory.read_dir(&folder).unwrap() {
                 let path = folder.join(&entry.name);
-                match entry.kind {
-                    FileKind::Directory => todo.push(path),
-                    _ => {
-                        let mode = self.memory.metadata(&path).unwrap().mode;
-                        let text = String::from_utf8(self.memory.bytes(&path).unwrap()).unwrap();
-                        world.insert(path.display().to_string(), format!("{mode:o} {text:?}"));
-                    }
+                if entry.kind == FileKind::Directory {
+                    todo.push(path);
+                    continue;
                 }
+                let mode = self.memory.metadata(&path).unwrap().mode;
+                let text = String::from_utf8(self.memory.bytes(&path).unwrap()).unwrap();
+                world.insert(path.display().to_string(), format!("{mode:o} {text:?}"));
             }
         }
         world.insert("buffer".to_owned(), self.editor.buffers[OPEN].text.clone());
@@ -305,7 +304,8 @@ async fn an_undo_is_made_or_not_whichever_operation_fails() {
 #[tokio::test(start_paused = true)]
 async fn a_long_output_is_kept_or_said_to_be_lost_whichever_operation_fails() {
     let write = |call: &str, file: &str, word: &str| {
-        let content: String = (0..3000).map(|row| format!("{word} {row} of many that make it long enough\n")).collect();
+        let rows: Vec<String> = (0..3000).map(|row| format!("{word} {row} of many that make it long enough")).collect();
+        let content = rows.join("\n");
         let arguments = json!({ "file_path": file, "content": content });
         json!({ "callId": call, "name": "write", "maxBytes": 2000, "arguments": arguments })
     };

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, as_another};
+use crate::world::{World, as_another, mode_at};
 
 #[tokio::test]
 async fn rights_lost_in_mid_session_are_told_and_cost_nothing() {
@@ -45,16 +45,16 @@ async fn rights_lost_in_mid_session_are_told_and_cost_nothing() {
     world.mode("sub", 0o755);
     // The state: nothing more can be written down, which protects changes of several files; single ones go on.
     let state = world.at.join("state/ropewalk");
-    world.mode_at(&state.join("journal"), 0o500);
+    mode_at(&state.join("journal"), 0o500);
     let told = session.told("apply_patch", json!({ "patch": patch })).await;
     assert!(told.contains("What protects a change of several files against a crash cannot be written"), "{told}");
     assert_eq!((read("b.txt").as_str(), read("sub/c.txt").as_str()), ("one\nold\n", "one\nold\n"));
     assert_eq!(session.call("edit", edit("a.txt", "mid", "new")).await["status"], "ok");
-    world.mode_at(&state.join("journal"), 0o700);
+    mode_at(&state.join("journal"), 0o700);
     // The whole state is closed: what is remembered goes on in memory.
-    world.mode_at(&state, 0);
+    mode_at(&state, 0);
     assert_eq!(session.call("todowrite", todos("second")).await["status"], "ok");
-    world.mode_at(&state, 0o700);
+    mode_at(&state, 0o700);
     assert_eq!(session.call("apply_patch", json!({ "patch": patch })).await["status"], "ok");
     assert_eq!((read("a.txt").as_str(), read("b.txt").as_str()), ("one\nnew\n", "one\nnew\n"));
     assert_eq!(read("sub/c.txt"), "one\nnew\n");

@@ -61,7 +61,7 @@ fn faults(page: &str) -> Vec<String> {
         match read(file) {
             None => faults.push(format!("{PAGE} names {file}, which is not there")),
             Some(source) if !tests_in(&source).contains(test) => {
-                faults.push(format!("{PAGE}: {file} has no test {test}"))
+                faults.push(format!("{PAGE}: {file} has no test {test}"));
             }
             Some(_) => {}
         }

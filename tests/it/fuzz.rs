@@ -145,7 +145,7 @@ fn changed(mut input: Vec<u8>, change: &Change, corpus: &[Vec<u8>]) -> Vec<u8> {
 #[test]
 fn the_check_can_fail() {
     // One byte in the corpus, and one that only comes by changing it.
-    for target in [|input: &[u8]| assert!(!input.contains(&b'C')), |input: &[u8]| assert!(!input.ends_with(&[0xff]))] {
+    for target in [|input: &[u8]| assert!(!input.contains(&b'C')), |input: &[u8]| assert!(!input.contains(&0xff))] {
         assert!(catch_unwind(|| check("frames", target)).is_err());
     }
 }

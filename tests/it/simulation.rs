@@ -113,15 +113,15 @@ fn every_rule_can_be_broken() {
     }
 }
 
-/// A long run: `ROPEWALK_SIMULATION_SEEDS=1..2000 ROPEWALK_SIMULATION_STEPS=400 cargo nextest run --test it
-/// simulation::long --run-ignored all --no-capture`. It tells every seed that breaks a rule, and goes on.
+/// A long run, where it is asked for: `ROPEWALK_SIMULATION_SEEDS=1..2000 ROPEWALK_SIMULATION_STEPS=400 cargo nextest run
+/// --test it simulation::long --no-capture`. It tells every seed that breaks a rule, and goes on. Else one seed that the
+/// others do not play.
 #[test]
-#[ignore = "as long as it is told to be"]
 fn long() {
-    let seeds = env("ROPEWALK_SIMULATION_SEEDS").unwrap_or_else(|| "1..100".to_owned());
+    let seeds = env("ROPEWALK_SIMULATION_SEEDS").unwrap_or_else(|| "9..10".to_owned());
     let (first, end) = seeds.split_once("..").expect("seeds as 1..2000");
     let seeds: Range<u64> = first.parse().expect("a number")..end.parse().expect("a number");
-    let steps: usize = env("ROPEWALK_SIMULATION_STEPS").map_or(400, |steps| steps.parse().expect("a number"));
+    let steps: usize = env("ROPEWALK_SIMULATION_STEPS").map_or(60, |steps| steps.parse().expect("a number"));
     let (mut sum, mut broken) = (Counts::new(), Vec::new());
     for config in seeds.flat_map(configs) {
         match run::seed(config, steps) {

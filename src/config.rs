@@ -25,7 +25,7 @@ pub use agents::{AgentSettings, PromptOn};
 pub use bridge::BridgeSettings;
 pub use formatter::{FormatterMode, FormatterSettings};
 pub use hooks::{Hook, HookSettings, OnFailure};
-pub use json::object;
+pub use json::{Once, object};
 pub use mcp::{McpCommand, McpServer, McpSettings, McpTools};
 pub use own::{Own, OwnFile, OwnWatch};
 pub use parse::Remark;

@@ -1,7 +1,7 @@
 //! An editor that behaves, or misbehaves, as it is told: for scripts (`ropewalk run`) and for tests of whatever talks to
 //! editors (`ropewalk fake-editor`). `docs/RUN.md` tells how to write its steps.
 //!
-//! `step` is what can be asked for, `script` reads it (JSON by `strict`). `manner` is how editors differ; `document` has a text with its undo
+//! `step` is what can be asked for, `script` reads it. `manner` is how editors differ; `document` has a text with its undo
 //! stack, `editor` the documents and what a person does, `wanted` an edit as it is asked for, `apply` what becomes of it, `answers` of a question. All that is
 //! pure. `stage` is an editor at work over a `link`; `play` takes it through a script, `expect` judges, `fail_on` too,
 //! `report` tells; `drive` does what comes from outside, line by line. `model` is the pure editor for others.
@@ -21,7 +21,6 @@ pub mod report;
 mod script;
 mod stage;
 pub mod step;
-mod strict;
 #[cfg(test)]
 mod tests;
 mod values;

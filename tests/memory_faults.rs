@@ -46,19 +46,9 @@ fn live() -> usize {
 async fn editor_over(ports: Ports, folder: &Path, abilities: Value, settings: Value) -> FakeEditor {
     let options = ServeOptions { repeatable: true, ..ServeOptions::default() };
     let mut editor = FakeEditor::start(|input, output| tokio::spawn(server::serve(input, output, ports, options)));
-    let mut all = json!({ "diagnostics": { "ownServers": "off" }, "freshness": "off" });
+    let mut all = json!({ "freshness": "off" });
     all.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
-    let params = json!({
-        "processId": null,
-        "workspaceFolders": [{ "uri": format!("file://{}", folder.display()), "name": "w" }],
-        "initializationOptions": all,
-        "capabilities": {
-            "general": { "positionEncodings": ["utf-8"] },
-            "workspace": { "applyEdit": true },
-            "experimental": { "ropewalk": abilities },
-        },
-    });
-    editor.ask("initialize", params).await;
+    editor.introduce(&[folder], abilities, all).await;
     editor.notify("initialized", json!({}));
     editor
 }

@@ -13,8 +13,9 @@ pub fn object(text: &[u8]) -> Result<Value, String> {
     if value.is_object() { Ok(value) } else { Err("it is no JSON object".to_owned()) }
 }
 
-/// JSON in which no object has a key twice: of two lists of rules one would be lost.
-struct Once(Value);
+/// JSON in which no object has a key twice, for nobody knows which of both is meant. The error names the key, at most 60
+/// characters of it.
+pub struct Once(pub Value);
 
 impl<'de> Deserialize<'de> for Once {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Once, D::Error> {
@@ -65,10 +66,11 @@ impl<'de> Visitor<'de> for Reader {
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
         let mut all = Map::new();
-        while let Some((key, Once(value))) = fields.next_entry::<String, Once>()? {
+        while let Some(key) = fields.next_key::<String>()? {
             if all.contains_key(&key) {
-                return Err(A::Error::custom(format!("the key {key:?} is there twice")));
+                return Err(A::Error::custom(format!("the key `{key:.60}` is there twice")));
             }
+            let Once(value) = fields.next_value()?;
             all.insert(key, value);
         }
         Ok(Value::Object(all))

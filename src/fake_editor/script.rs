@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::step::{Call, Expect, Request, Step, Type};
-use super::strict::Strict;
 use super::values::{bounded, clipped, kind};
+use crate::config::Once;
 use crate::fake_server::Patterns;
 
 /// A step with its name, as one line of a script; where it stands is not part of it.
@@ -97,7 +97,7 @@ pub(super) fn line(text: &str, number: usize) -> Result<Line, String> {
 }
 
 fn read(text: &str, number: usize) -> Result<Line, String> {
-    let Strict(step) = serde_json::from_str(text).map_err(|error| {
+    let Once(step) = serde_json::from_str(text).map_err(|error| {
         let said = in_words_of_json(&error);
         if error.is_data() { format!("this cannot be meant: {said}") } else { format!("no JSON object: {said}") }
     })?;
@@ -360,8 +360,8 @@ mod tests {
              {\"change\": {\"path\": \"a\", \"text\": \"\", \"range\": 1}}\n{\"call\": {\"name\": \"ls\", \"params\": 1}}\n\
              {\"calls\": {\"calls\": {}}}\n{\"editor\": {\"manner\": \"vim\"}}\n",
             &expect![[r"
-                script:1: this cannot be meant: `open` stands in it twice at column 30
-                script:2: this cannot be meant: `path` stands in it twice at column 29
+                script:1: this cannot be meant: the key `open` is there twice at column 30
+                script:2: this cannot be meant: the key `path` is there twice at column 29
                 script:3: `open` is to be an object, not a list
                 script:4: `settle` is to be an object, not a number
                 script:5: no JSON object: it is a list

@@ -203,6 +203,28 @@ impl FakeEditor {
         answer
     }
 
+    /// Says hello in these workspace folders, with these abilities of ours and these settings besides those that start no
+    /// language server.
+    pub async fn introduce(&mut self, folders: &[&std::path::Path], abilities: Value, settings: Value) {
+        let mut all = json!({ "diagnostics": { "ownServers": "off" } });
+        all.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
+        let folders: Vec<Value> = folders
+            .iter()
+            .map(|folder| json!({ "uri": format!("file://{}", folder.display()), "name": "w" }))
+            .collect();
+        let params = json!({
+            "processId": null,
+            "workspaceFolders": folders,
+            "initializationOptions": all,
+            "capabilities": {
+                "general": { "positionEncodings": ["utf-8"] },
+                "workspace": { "applyEdit": true },
+                "experimental": { "ropewalk": abilities },
+            },
+        });
+        self.ask("initialize", params).await;
+    }
+
     /// Opens a document at version 1.
     pub fn open(&mut self, uri: &str, text: &str) {
         let document = json!({ "uri": uri, "languageId": "text", "version": 1, "text": text });

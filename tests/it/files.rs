@@ -21,19 +21,7 @@ pub async fn editor_in(folder: &Path, settings: Value) -> FakeEditor {
 pub async fn editor_with(folder: &Path, options: ServeOptions, abilities: Value, settings: Value) -> FakeEditor {
     let serve = |input, output| tokio::spawn(server::serve(input, output, Ports::system(), options));
     let mut editor = FakeEditor::start(serve);
-    let mut all = json!({ "diagnostics": { "ownServers": "off" } });
-    all.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
-    let params = json!({
-        "processId": null,
-        "workspaceFolders": [{ "uri": format!("file://{}", folder.display()), "name": "w" }],
-        "initializationOptions": all,
-        "capabilities": {
-            "general": { "positionEncodings": ["utf-8"] },
-            "workspace": { "applyEdit": true },
-            "experimental": { "ropewalk": abilities },
-        },
-    });
-    editor.ask("initialize", params).await;
+    editor.introduce(&[folder], abilities, settings).await;
     editor
 }
 

@@ -15,17 +15,7 @@ async fn editor_in(folder: &Path) -> FakeEditor {
     let options = ServeOptions { repeatable: true, ..ServeOptions::default() };
     let serve = |input, output| tokio::spawn(server::serve(input, output, Ports::system(), options));
     let mut editor = FakeEditor::start(serve);
-    let params = json!({
-        "processId": null,
-        "workspaceFolders": [{ "uri": format!("file://{}", folder.display()), "name": "w" }],
-        "initializationOptions": { "diagnostics": { "ownServers": "off" } },
-        "capabilities": {
-            "general": { "positionEncodings": ["utf-8"] },
-            "workspace": { "applyEdit": true },
-            "experimental": { "ropewalk": { "events": true } },
-        },
-    });
-    editor.ask("initialize", params).await;
+    editor.introduce(&[folder], json!({ "events": true }), json!({})).await;
     for session in ["s", "t"] {
         let params = json!({ "sessionId": session, "apply": "propose" });
         let effective = editor.ask("ropewalk/openSession", params).await;

@@ -20,19 +20,15 @@ pub async fn editor_with_notes() -> (FakeEditor, Arc<MemoryDisk>) {
     let ports = Ports { disk: disk.clone(), ..Ports::system() };
     let options = ServeOptions { repeatable: true, ..ServeOptions::default() };
     let mut editor = FakeEditor::start(|input, output| tokio::spawn(server::serve(input, output, ports, options)));
-    let params = json!({
-        "processId": null,
-        "workspaceFolders": [{ "uri": "file:///w", "name": "w" }],
-        "initializationOptions": { "diagnostics": { "ownServers": "off" } },
-        "capabilities": {
-            "general": { "positionEncodings": ["utf-8"] },
-            "workspace": { "applyEdit": true },
-            "experimental": { "ropewalk": {
+    editor
+        .introduce(
+            &[Path::new("/w")],
+            json!({
                 "resync": true, "approve": true, "ask": true, "events": true, "runAgent": true, "runTool": true,
-            } },
-        },
-    });
-    editor.ask("initialize", params).await;
+            }),
+            json!({}),
+        )
+        .await;
     editor.open(URI, "one\ntwo\n");
     editor.splice(URI, 3..3, "!");
     (editor, disk)

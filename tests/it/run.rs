@@ -189,7 +189,7 @@ fn exit_codes() {
     check(&["--root", "/nowhere"], inside, 2, "no folder /nowhere");
     check(&["--copy", "Cargo.toml"], inside, 2, "cannot copy Cargo.toml: it is no folder");
     check(&["-"], inside, 2, "`-` was given twice");
-    check(&[], r#"{"open": {"path": "a"}, "open": {"path": "b"}}"#, 2, "`open` stands in it twice");
+    check(&[], r#"{"open": {"path": "a"}, "open": {"path": "b"}}"#, 2, "the key `open` is there twice");
     check(&["--junit", "/nowhere/junit.xml"], r#"{"settle": {}}"#, 2, "cannot write /nowhere/junit.xml");
     check(&["--junit", "/nowhere/junit.xml"], r#"{"expect": {"asked": 1}}"#, 1, "cannot write /nowhere/junit.xml");
     for path in ["/etc/made", "file:///etc/made", "../made", "sub/../../made"] {

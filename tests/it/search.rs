@@ -26,17 +26,7 @@ async fn editor_with_tree() -> FakeEditor {
     let ports = Ports { disk: disk.clone(), ..Ports::system() };
     let options = ServeOptions { repeatable: true, ..ServeOptions::default() };
     let mut editor = FakeEditor::start(|input, output| tokio::spawn(server::serve(input, output, ports, options)));
-    let params = json!({
-        "processId": null,
-        "workspaceFolders": [{ "uri": "file:///w", "name": "w" }],
-        "initializationOptions": { "diagnostics": { "ownServers": "off" } },
-        "capabilities": {
-            "general": { "positionEncodings": ["utf-8"] },
-            "workspace": { "applyEdit": true },
-            "experimental": { "ropewalk": { "resync": true, "approve": true } },
-        },
-    });
-    editor.ask("initialize", params).await;
+    editor.introduce(&[std::path::Path::new("/w")], json!({ "resync": true, "approve": true }), json!({})).await;
     editor.open("file:///w/src/gone.rs", "it is gone\n");
     editor.open("file:///w/src/come.rs", "nothing\nbut now a needle\n");
     editor.open("file:///w/src/removed.rs", "needle\n");

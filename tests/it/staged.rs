@@ -138,21 +138,7 @@ async fn start(folders: &[&Path], state: &Path, abilities: &Value, settings: Val
     let options = ServeOptions { state_dir: Some(state.to_owned()), ..ServeOptions::default() };
     let serve = |input, output| tokio::spawn(server::serve(input, output, Ports::system(), options));
     let mut editor = FakeEditor::start(serve);
-    let mut all = json!({ "diagnostics": { "ownServers": "off" } });
-    all.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
-    let folders: Vec<Value> =
-        folders.iter().map(|folder| json!({ "uri": format!("file://{}", folder.display()), "name": "w" })).collect();
-    let params = json!({
-        "processId": null,
-        "workspaceFolders": folders,
-        "initializationOptions": all,
-        "capabilities": {
-            "general": { "positionEncodings": ["utf-8"] },
-            "workspace": { "applyEdit": true },
-            "experimental": { "ropewalk": abilities },
-        },
-    });
-    editor.ask("initialize", params).await;
+    editor.introduce(folders, abilities.clone(), settings).await;
     editor
 }
 

@@ -39,17 +39,7 @@ async fn editor(disk: &Arc<MemoryDisk>, clock: &Arc<Jumping>, state: &std::path:
     let ports = Ports { disk: disk.clone(), clock: clock.clone(), ..Ports::system() };
     let options = ServeOptions { state_dir: Some(state.to_owned()), ..ServeOptions::default() };
     let mut editor = FakeEditor::start(|input, output| tokio::spawn(server::serve(input, output, ports, options)));
-    let params = json!({
-        "processId": null,
-        "workspaceFolders": [{ "uri": "file:///w", "name": "w" }],
-        "initializationOptions": { "diagnostics": { "ownServers": "off" } },
-        "capabilities": {
-            "general": { "positionEncodings": ["utf-8"] },
-            "workspace": { "applyEdit": true },
-            "experimental": { "ropewalk": { "resync": true, "approve": true } },
-        },
-    });
-    editor.ask("initialize", params).await;
+    editor.introduce(&[std::path::Path::new("/w")], json!({ "resync": true, "approve": true }), json!({})).await;
     editor.open(OPEN, text);
     editor
 }

@@ -44,19 +44,9 @@ impl Bench {
         let ports = Ports { disk: Arc::new(disk.clone()), ..Ports::system() };
         let options = ServeOptions { repeatable: true, state_dir: Some(STATE.into()), ..ServeOptions::default() };
         let mut editor = FakeEditor::start(|input, output| tokio::spawn(server::serve(input, output, ports, options)));
-        let mut all = json!({ "diagnostics": { "ownServers": "off" }, "freshness": "off" });
+        let mut all = json!({ "freshness": "off" });
         all.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
-        let params = json!({
-            "processId": null,
-            "workspaceFolders": [{ "uri": "file:///w", "name": "w" }],
-            "initializationOptions": all,
-            "capabilities": {
-                "general": { "positionEncodings": ["utf-8"] },
-                "workspace": { "applyEdit": true },
-                "experimental": { "ropewalk": { "resync": true, "save": true } },
-            },
-        });
-        editor.ask("initialize", params).await;
+        editor.introduce(&[Path::new("/w")], json!({ "resync": true, "save": true }), all).await;
         editor.open(OPEN, "unsaved\nold\n");
         Bench { editor, memory, disk }
     }

@@ -232,17 +232,7 @@ pub async fn editor(gates: &Gates) -> (FakeEditor, Arc<MemoryDisk>) {
         };
         tokio::spawn(server::serve_with(input, output, ports, options, rooms))
     });
-    let params = json!({
-        "processId": null,
-        "workspaceFolders": [{ "uri": "file:///w", "name": "w" }],
-        "initializationOptions": { "diagnostics": { "ownServers": "off" } },
-        "capabilities": {
-            "general": { "positionEncodings": ["utf-8"] },
-            "workspace": { "applyEdit": true },
-            "experimental": { "ropewalk": { "resync": true, "approve": true, "events": true } },
-        },
-    });
-    editor.ask("initialize", params).await;
+    editor.introduce(&[Path::new("/w")], json!({ "resync": true, "approve": true, "events": true }), json!({})).await;
     editor.open(URI, "one\ntwo\n");
     editor.splice(URI, 3..3, "!");
     (editor, disk)

@@ -51,6 +51,27 @@ function M.await(start, failed)
   return unpack(results, 1, results.n)
 end
 
+--- Looks every `every_ms` whether a condition holds, and waits until it does.
+---@param wait fun(start: fun(done: fun())) how it is waited: `M.await`, or one that can be ended from outside
+---@param every_ms integer
+---@param holds fun(): boolean
+function M.poll(wait, every_ms, holds)
+  local timer = assert(vim.uv.new_timer())
+  wait(function(done)
+    timer:start(
+      every_ms,
+      every_ms,
+      vim.schedule_wrap(function()
+        if holds() then
+          done()
+        end
+      end)
+    )
+  end)
+  timer:stop()
+  timer:close()
+end
+
 --- For functions that take a callback or, in a coroutine, wait without one: runs `start` with the callback, or waits.
 ---@param callback? fun(...: any)
 ---@param start fun(done: fun(...: any)): any what it returns is returned when there is a callback

@@ -70,21 +70,10 @@ local END = '<Plug>(ropewalk-end-completion)'
 ---@param patience_ms integer
 ---@param is_through fun(): boolean
 local function wait(patience_ms, is_through)
-  local timer = assert(vim.uv.new_timer())
   local before = vim.uv.now()
-  await.await(function(done)
-    timer:start(
-      LOOK_MS,
-      LOOK_MS,
-      vim.schedule_wrap(function()
-        if is_through() or vim.uv.now() - before >= patience_ms then
-          done()
-        end
-      end)
-    )
+  await.poll(await.await, LOOK_MS, function()
+    return is_through() or vim.uv.now() - before >= patience_ms
   end)
-  timer:stop()
-  timer:close()
 end
 
 --- Gives the user a moment to be through with what an edit of the buffer would break. Completion that is on after that

@@ -96,20 +96,9 @@ end
 --- Waits until a condition holds.
 ---@param holds fun(): boolean
 function Turn:poll(holds)
-  local timer = assert(vim.uv.new_timer())
-  self:await(function(resume)
-    timer:start(
-      20,
-      20,
-      vim.schedule_wrap(function()
-        if holds() then
-          resume()
-        end
-      end)
-    )
-  end)
-  timer:stop()
-  timer:close()
+  await.poll(function(start)
+    self:await(start)
+  end, 20, holds)
 end
 
 --- Waits until something of somebody else's can come up: where text is typed, until that has paused, for keys that are
